@@ -1,0 +1,64 @@
+package berth
+
+import (
+	"context"
+	"time"
+)
+
+// SecretValue is a secret's plain bytes. Its String, GoString, JSON and log
+// forms are a placeholder; only Reveal gives the value.
+type SecretValue struct{ value []byte }
+
+const secretPlaceholder = "[secret]"
+
+// NewSecretValue takes the bytes of a secret; they are not copied.
+func NewSecretValue(b []byte) SecretValue { return SecretValue{b} }
+
+// Reveal returns the plain bytes. It is the only way to them.
+func (s SecretValue) Reveal() []byte { return s.value }
+
+// Len is the value's length in bytes.
+func (s SecretValue) Len() int { return len(s.value) }
+
+func (SecretValue) String() string               { return secretPlaceholder }
+func (SecretValue) GoString() string             { return secretPlaceholder }
+func (SecretValue) MarshalJSON() ([]byte, error) { return []byte(`"` + secretPlaceholder + `"`), nil }
+func (SecretValue) MarshalText() ([]byte, error) { return []byte(secretPlaceholder), nil }
+
+// SecretType says what a secret's value is.
+type SecretType string
+
+// Only tokens may be referred to in environment variables; a file is placed at
+// its path by those who ask for it.
+const (
+	SecretToken SecretType = "token"
+	SecretFile  SecretType = "file"
+)
+
+// MinSecretBytes is the shortest value that secret set takes: shorter ones
+// cannot be masked without masking ordinary text (BUGS 29).
+const MinSecretBytes = 6
+
+// MaxSecretBytes is the cap of Secrets Manager on a value.
+const MaxSecretBytes = 64 * 1024
+
+// Secret is the metadata of a stored secret. A value never comes back.
+type Secret struct {
+	Name        string     `json:"name"`
+	Type        SecretType `json:"type" enum:"token,file"`
+	Description string     `json:"description"`
+	CreatedAt   time.Time  `json:"created_at"`
+	UpdatedAt   time.Time  `json:"updated_at"`
+}
+
+// Secrets is the port to the store of secret values. Names have a scope and a
+// name, `user/NAME` or `provider/NAME`; the adapter puts the installation in
+// front. Delete is final at once; a name may be set again after it.
+//
+// Errors: not_found from Read (Delete of an absent secret is no error),
+// too_large above MaxSecretBytes, unavailable when the store does not answer.
+type Secrets interface {
+	Put(ctx context.Context, name string, value SecretValue) error
+	Read(ctx context.Context, name string) (SecretValue, error)
+	Delete(ctx context.Context, name string) error
+}
