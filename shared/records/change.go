@@ -1,0 +1,134 @@
+package records
+
+import (
+	"context"
+
+	"github.com/berth-dev/berth/shared/berth"
+)
+
+// Change is a run being changed: the head, stages that were asked for, and the
+// events and other writes that go into the same transaction.
+type Change struct {
+	Head Head
+
+	ctx    context.Context
+	store  *Store
+	stages map[berth.StageID]*heldStage
+	events []berth.Event
+	writes []berth.Write
+}
+
+type heldStage struct {
+	stage   berth.Stage
+	version int64
+}
+
+// ErrUnchanged, returned from a change function, ends ChangeRun without a write
+// and without an error.
+var ErrUnchanged = berth.Errorf(berth.CodeInternal, "nothing to change")
+
+// ChangeRun reads the head, lets change work on it, and writes everything at
+// once on the condition that nobody was faster; the loser reads again and its
+// function is called again. Statuses move only as RunStatus.CanBecome allows,
+// and an ended run is never written: that is a conflict.
+func (s *Store) ChangeRun(ctx context.Context, id berth.RunID, change func(*Change) error) (Head, error) {
+	for range maxRaces {
+		head, version, err := s.findHead(ctx, id)
+		if err != nil {
+			return head, err
+		}
+		before := head.Status
+		c := &Change{Head: head, ctx: ctx, store: s, stages: map[berth.StageID]*heldStage{}}
+		if err := change(c); err != nil {
+			if err == ErrUnchanged {
+				return head, nil
+			}
+			return head, err
+		}
+		if before.Ended() {
+			return head, berth.Errorf(berth.CodeConflict, "run %s has ended: it is %s", id, before)
+		}
+		if c.Head.Status != before && !before.CanBecome(c.Head.Status) {
+			return head, berth.Errorf(berth.CodeInternal, "run %s cannot go from %s to %s", id, before, c.Head.Status)
+		}
+		writes, err := c.transaction(version)
+		if err != nil {
+			return head, err
+		}
+		err = s.Table.Transact(ctx, writes)
+		if err == nil {
+			if s.Notifier != nil {
+				s.Notifier.Notify(RunTopic(id))
+			}
+			return c.Head, nil
+		}
+		if !isStale(err) {
+			return head, berth.Wrap(err, "changing run "+string(id))
+		}
+	}
+	return Head{}, berth.Errorf(berth.CodeUnavailable, "run %s is being changed by others: try again", id)
+}
+
+// Event adds an event; its run, number and time are filled in.
+func (c *Change) Event(e berth.Event) { c.events = append(c.events, e) }
+
+// Write adds another item of the caller's to the transaction.
+func (c *Change) Write(w berth.Write) { c.writes = append(c.writes, w) }
+
+// Stage returns the stage for reading and changing; it is written with the rest.
+func (c *Change) Stage(id berth.StageID) (*berth.Stage, error) {
+	if held, ok := c.stages[id]; ok {
+		return &held.stage, nil
+	}
+	held := &heldStage{}
+	version, err := c.store.find(c.ctx, pkRun(c.Head.ID), skStage(id), &held.stage)
+	if err != nil {
+		return nil, rename(err, berth.CodeNotFound, berth.Errorf(berth.CodeNotFound, "run %s has no stage %s", c.Head.ID, id))
+	}
+	held.version = version
+	c.stages[id] = held
+	return &held.stage, nil
+}
+
+// SetStatus moves the run and tells of it with an event.
+func (c *Change) SetStatus(status berth.RunStatus) {
+	if c.Head.Status == status {
+		return
+	}
+	now := c.store.Clock.Now()
+	c.Head.Status = status
+	if status == berth.RunRunning && c.Head.StartedAt == nil {
+		c.Head.StartedAt = &now
+	}
+	if status.Ended() {
+		c.Head.EndedAt = &now
+	}
+	c.Event(berth.Event{Kind: berth.EventRunStatus, Status: string(status), Reason: c.Head.Reason, Exit: c.Head.Exit})
+}
+
+func (c *Change) transaction(version int64) ([]berth.Write, error) {
+	now := c.store.Clock.Now()
+	writes := c.writes
+	for i := range c.events {
+		e := c.events[i]
+		c.Head.Events++
+		e.Run, e.Seq, e.Time = c.Head.ID, c.Head.Events, now
+		item, err := eventItem(e)
+		if err != nil {
+			return nil, err
+		}
+		writes = append(writes, berth.Write{Item: item})
+	}
+	for _, held := range c.stages {
+		item, err := stageItem(c.Head.ID, held.stage, held.version)
+		if err != nil {
+			return nil, err
+		}
+		writes = append(writes, berth.Write{Item: item})
+	}
+	item, err := c.Head.item(version)
+	return append(writes, berth.Write{Item: item}), err
+}
+
+// RunTopic is the topic that a run's readers wait on.
+func RunTopic(id berth.RunID) string { return "run/" + string(id) }

@@ -1,0 +1,87 @@
+package records
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/berth-dev/berth/shared/berth"
+)
+
+// Head is the part of a run's record that changes. The rest is its Definition.
+type Head struct {
+	ID              berth.RunID         `json:"id"`
+	Status          berth.RunStatus     `json:"status"`
+	Reason          *berth.Reason       `json:"reason,omitempty"`
+	Exit            *berth.Exit         `json:"exit,omitempty"`
+	Environment     berth.EnvironmentID `json:"environment"`
+	Summary         string              `json:"summary"`
+	Sandbox         berth.SandboxID     `json:"sandbox"`
+	CancelRequested bool                `json:"cancel_requested,omitempty"`
+	Hint            string              `json:"hint,omitempty"`
+	CreatedBy       string              `json:"created_by"`
+	CreatedAt       time.Time           `json:"created_at"`
+	StartedAt       *time.Time          `json:"started_at,omitempty"`
+	EndedAt         *time.Time          `json:"ended_at,omitempty"`
+	// Outcome is the first one recorded; teardown follows it, then the run ends with it.
+	Outcome *Outcome `json:"outcome,omitempty"`
+	// Events is the number of events so far.
+	Events int64 `json:"events"`
+	// Execution is the sequence number of the newest execution, from 1.
+	Execution int `json:"execution"`
+	// Restarts counts the executions that the sweeper started again.
+	Restarts int `json:"restarts,omitempty"`
+	// Token is the task token that AwaitOutput waits for, if any.
+	Token string `json:"token,omitempty"`
+	// SuspectSince is when the sweeper first found the execution missing or failed.
+	SuspectSince *time.Time `json:"suspect_since,omitempty"`
+}
+
+// Outcome is how a run is going to end.
+type Outcome struct {
+	Status berth.RunStatus `json:"status"`
+	Reason *berth.Reason   `json:"reason,omitempty"`
+	Exit   *berth.Exit     `json:"exit,omitempty"`
+}
+
+// projection is what the run index carries beside the keys; it changes with the
+// status alone, so events do not rewrite the index.
+type projection struct {
+	Status      berth.RunStatus     `json:"s"`
+	Environment berth.EnvironmentID `json:"e"`
+	Summary     string              `json:"c"`
+	EndedAt     *time.Time          `json:"t,omitempty"`
+}
+
+func (h Head) item(version int64) (berth.Item, error) {
+	body, err := encode(h)
+	if err != nil {
+		return berth.Item{}, err
+	}
+	p, err := json.Marshal(projection{h.Status, h.Environment, h.Summary, h.EndedAt})
+	return berth.Item{
+		PK: pkRun(h.ID), SK: skHead, Version: version, Body: body,
+		Index1: berth.IndexKey{PK: pkMonth(h.CreatedAt), SK: string(h.ID)}, Projected: string(p),
+	}, err
+}
+
+const summaryBytes = 120
+
+// Summarize makes one line of at most 120 bytes, cut on a rune's edge, from a
+// command or script.
+func Summarize(argv []string, script string) string {
+	line := script
+	if len(argv) > 0 {
+		line = strings.Join(argv, " ")
+	}
+	line = strings.Join(strings.Fields(strings.ToValidUTF8(line, "\uFFFD")), " ")
+	if len(line) <= summaryBytes {
+		return line
+	}
+	cut := summaryBytes - len("…")
+	for !utf8.RuneStart(line[cut]) {
+		cut--
+	}
+	return line[:cut] + "…"
+}
