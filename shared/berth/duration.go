@@ -19,19 +19,35 @@ const durationRule = "must be one whole number of 1 or more and one unit, such a
 // MaxDuration is the longest span that any field takes.
 const MaxDuration = 365 * 24 * time.Hour
 
-// ParseDuration is strict: no bare number, no fraction, no sum, no zero.
+// ParseDuration is strict: no bare number, no sign, no fraction, no sum, no
+// zero. Error: invalid, with what is wrong.
 func ParseDuration(s string) (time.Duration, error) {
-	digits := strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' })
-	if digits <= 0 {
-		return 0, Errorf(CodeInvalid, "%s", durationRule)
-	}
-	n, err := strconv.ParseInt(s[:digits], 10, 64)
+	digits := leadingDigits(s)
 	unit, known := durationUnits[s[digits:]]
 	switch {
-	case !known || (err == nil && n == 0):
-		return 0, Errorf(CodeInvalid, "%s", durationRule)
+	case s == "":
+		return 0, Errorf(CodeInvalid, "is empty: %s", durationRule)
+	case s[0] == '-' || s[0] == '+':
+		return 0, Errorf(CodeInvalid, "has a sign: %s", durationRule)
+	case digits == len(s):
+		return 0, Errorf(CodeInvalid, "has no unit: %s", durationRule)
+	case strings.ContainsAny(s, " \t"):
+		return 0, Errorf(CodeInvalid, "has a space: %s", durationRule)
+	case digits > 0 && (s[digits] == '.' || s[digits] == ','):
+		return 0, Errorf(CodeInvalid, "has a fraction: %s", durationRule)
+	case digits == 0:
+		return 0, Errorf(CodeInvalid, "does not begin with a number: %s", durationRule)
+	case !known && strings.ContainsAny(s[digits:], "0123456789"):
+		return 0, Errorf(CodeInvalid, "is a sum of several spans: %s", durationRule)
+	case !known:
+		return 0, Errorf(CodeInvalid, "has an unknown unit: %s", durationRule)
+	}
+	n, err := strconv.ParseInt(s[:digits], 10, 64)
+	switch {
 	case err != nil || n > int64(MaxDuration/unit):
 		return 0, Errorf(CodeInvalid, "is longer than a year")
+	case n == 0:
+		return 0, Errorf(CodeInvalid, "is zero: %s", durationRule)
 	}
 	return time.Duration(n) * unit, nil
 }
@@ -43,3 +59,7 @@ func (d Duration) Parse() (time.Duration, error) {
 	}
 	return ParseDuration(string(d))
 }
+
+// RoundUpTo converts a span to a coarser unit, up to the next whole one: never
+// to 0 for what is more than 0.
+func RoundUpTo(d, unit time.Duration) int64 { return RoundUp(int64(d), int64(unit)) }

@@ -1,0 +1,77 @@
+package berth
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// MaxProblems is the most faults that one answer lists; a last entry counts the
+// rest, so that a hostile input cannot make the answer larger than itself.
+const MaxProblems = 100
+
+// Problems collects faults up to MaxProblems. The zero value is ready.
+type Problems struct {
+	list    []Problem
+	dropped int
+}
+
+// Addf adds one fault at a location.
+func (p *Problems) Addf(location, format string, args ...any) {
+	p.Add(Problem{location, fmt.Sprintf(format, args...)})
+}
+
+// AddError adds err's message at a location; nil adds nothing.
+func (p *Problems) AddError(location string, err error) {
+	if err != nil {
+		p.Add(Problem{location, err.Error()})
+	}
+}
+
+// Add adds faults that were found elsewhere.
+func (p *Problems) Add(more ...Problem) {
+	for _, m := range more {
+		if len(p.list) < MaxProblems {
+			p.list = append(p.list, m)
+		} else {
+			p.dropped++
+		}
+	}
+}
+
+// Empty reports whether nothing was added.
+func (p *Problems) Empty() bool { return len(p.list) == 0 }
+
+// List returns the faults in the order in which they were added, and as a last
+// entry how many more there were.
+func (p *Problems) List() []Problem {
+	if p.dropped == 0 {
+		return p.list
+	}
+	return append(slices.Clip(p.list), Problem{"", fmt.Sprintf("and %d more", p.dropped)})
+}
+
+// Unsupported collects what a provider cannot do into one error of that code,
+// or nil when there is nothing.
+func Unsupported(problems []Problem) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	e := &Error{Code: CodeUnsupported, Problems: problems}
+	if len(problems) == 1 {
+		e.Message, e.Field = problems[0].Message, problems[0].Location
+		return e
+	}
+	e.Message = fmt.Sprintf("%d fields are not supported by the provider", len(problems))
+	return e
+}
+
+// sortedKeys makes the order of problems independent of the order of a map.
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
+	keys := make([]K, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
