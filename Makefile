@@ -1,0 +1,45 @@
+# berth: `make demo` shows it, `make test` tests it. `make help` lists the rest.
+SHELL       := /bin/bash
+export CGO_ENABLED := 0
+GO          ?= go
+VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+COMMIT      ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
+GUESTS      := shared/guestbin/bin
+LDFLAGS     := -s -w -X github.com/berth-dev/berth/shared/version.Version=$(VERSION) -X github.com/berth-dev/berth/shared/version.Commit=$(COMMIT)
+BUILD       := $(GO) build -trimpath -buildvcs=false
+
+.PHONY: help build guests demo test check fmt bench docs clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+guests: ## build the in-sandbox guest for linux/amd64 and arm64
+	@for arch in amd64 arm64; do \
+	  GOOS=linux GOARCH=$$arch $(BUILD) -ldflags '-s -w' -o $(GUESTS)/.new-$$arch ./cmd/berth-guest && \
+	  mv $(GUESTS)/.new-$$arch $(GUESTS)/berth-guest-linux-$$arch || exit 1; \
+	done
+
+build: guests ## build bin/berth with the guests embedded
+	@$(BUILD) -ldflags '$(LDFLAGS)' -o bin/berth ./cmd/berth
+
+demo: build ## see a real run in a named environment, from nothing
+	@scripts/demo.sh
+
+test: build ## every test that this machine can run; says what it skipped and why
+	@scripts/test.sh
+
+check: ## format, vet, lint, quick tests and cross builds: no Docker, network, AWS or Python
+	@scripts/check.sh
+
+fmt: ## format the code
+	@$(GO) tool gofumpt -w $$(git ls-files '*.go')
+
+bench: build ## ratios against their anchors, side by side
+	@scripts/bench.sh
+
+docs: ## rewrite the generated documents
+	@$(GO) run ./scripts/gendocs
+	@$(GO) run ./scripts/genopenapi
+
+clean: ## remove what was built
+	@rm -rf bin .cache $(GUESTS)/berth-guest-*

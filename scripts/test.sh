@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Every test that this machine can run. BERTH_REQUIRE=docker,emulators makes a
+# missing part a failure instead of a skip.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+out=$(mktemp)
+trap 'rm -f "$out"' EXIT
+
+go test -json -timeout 20m ./... >"$out"
+status=$?
+go run ./scripts/testreport <"$out"
+report=$?
+[ "$status" -eq 0 ] && [ "$report" -eq 0 ]

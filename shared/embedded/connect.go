@@ -1,0 +1,127 @@
+package embedded
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/berth-dev/berth/shared/berth"
+)
+
+// Found is a running server of a data folder.
+type Found struct {
+	URL   string
+	Token string
+	PID   int
+	// Version is what the server was built as.
+	Version string
+	// Started is true when this call started it.
+	Started bool
+}
+
+const (
+	startLimit = 20 * time.Second      // for a server to answer after its start
+	startPoll  = 10 * time.Millisecond // between looks
+	probeLimit = 2 * time.Second       // for a health check
+)
+
+// Find returns the running server of a data folder, or not_found.
+func Find(ctx context.Context, dataDir string) (Found, error) {
+	p := paths{dataDir}
+	none := berth.Errorf(berth.CodeNotFound, "no server runs for the data folder %s", dataDir)
+	file, err := p.readServer()
+	if errors.Is(err, fs.ErrNotExist) {
+		return Found{}, none
+	}
+	if err != nil {
+		return Found{}, err
+	}
+	token, err := ReadToken(p.token())
+	if err != nil {
+		return Found{}, err
+	}
+	if !answers(ctx, file.URL, token) {
+		return Found{}, none
+	}
+	return Found{URL: file.URL, Token: token, PID: file.PID, Version: file.Version}, nil
+}
+
+// Connect returns the running server of a data folder; when there is none it
+// starts the given command (`berth serve --background …`), detached, and waits
+// until it answers. Of many processes that call it at once, one starts a server.
+func Connect(ctx context.Context, dataDir string, command []string) (Found, error) {
+	found, err := Find(ctx, dataDir)
+	if berth.CodeOf(err) != berth.CodeNotFound {
+		return found, err
+	}
+	if err := os.MkdirAll(dataDir, 0o700); err != nil {
+		return Found{}, unusableDataDir(dataDir, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	lock := flock.New(paths{dataDir}.startLock(), flock.SetPermissions(0o600))
+	if _, err := lock.TryLockContext(ctx, startPoll); err != nil {
+		return Found{}, unusableDataDir(dataDir, err)
+	}
+	defer lock.Unlock()
+	// Whoever held the lock before may have started one.
+	if found, err := Find(ctx, dataDir); berth.CodeOf(err) != berth.CodeNotFound {
+		return found, err
+	}
+	return start(ctx, dataDir, command)
+}
+
+func start(ctx context.Context, dataDir string, command []string) (Found, error) {
+	cmd := exec.Command(command[0], command[1:]...)
+	var stderr bytes.Buffer
+	errFile, err := os.CreateTemp("", "berth-start-*")
+	if err != nil {
+		return Found{}, fmt.Errorf("starting a server: %w", err)
+	}
+	defer os.Remove(errFile.Name())
+	defer errFile.Close()
+	// A file and not a pipe: the server outlives this process.
+	cmd.Stderr = errFile
+	detach(cmd)
+	if err := cmd.Start(); err != nil {
+		return Found{}, fmt.Errorf("starting a server: %w", err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	tick := time.NewTicker(startPoll)
+	defer tick.Stop()
+	for {
+		found, err := Find(ctx, dataDir)
+		if berth.CodeOf(err) != berth.CodeNotFound {
+			found.Started = true
+			return found, err
+		}
+		select {
+		case <-tick.C:
+		case err := <-ended:
+			if found, ferr := Find(ctx, dataDir); ferr == nil {
+				return found, nil // another server was faster
+			}
+			if b, rerr := os.ReadFile(errFile.Name()); rerr == nil {
+				stderr.Write(b)
+			}
+			return Found{}, &berth.Error{
+				Code: berth.CodeUnavailable, Message: "the server ended as it started",
+				Remediation: strings.TrimSpace(stderr.String()), Cause: err,
+			}
+		case <-ctx.Done():
+			return Found{}, &berth.Error{
+				Code: berth.CodeUnavailable, Message: fmt.Sprintf("the server did not answer within %s", startLimit),
+				Remediation: "look into " + paths{dataDir}.log(), Cause: ctx.Err(),
+			}
+		}
+	}
+}

@@ -1,0 +1,29 @@
+package embedded
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// writePrivate replaces a file as a whole, readable by its owner alone.
+func writePrivate(path string, data []byte) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name()) // gone after the rename
+	_, err = tmp.Write(data)
+	for _, step := range []func() error{func() error { return tmp.Chmod(0o600) }, tmp.Sync, tmp.Close} {
+		if e := step(); err == nil {
+			err = e
+		}
+	}
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return nil
+}

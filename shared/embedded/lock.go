@@ -1,0 +1,82 @@
+package embedded
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/berth-dev/berth/shared/berth"
+)
+
+// ServerFile is what a running server writes for its clients.
+type ServerFile struct {
+	URL       string    `json:"url"`
+	PID       int       `json:"pid"`
+	Version   string    `json:"version"`
+	StartedAt time.Time `json:"started_at"`
+}
+
+// claim takes the data folder for this process, for as long as it lives.
+func (p paths) claim() (*flock.Flock, error) {
+	if err := os.MkdirAll(p.dir, 0o700); err != nil {
+		return nil, unusableDataDir(p.dir, err)
+	}
+	lock := flock.New(p.lock(), flock.SetPermissions(0o600))
+	held, err := lock.TryLock()
+	if err != nil {
+		return nil, unusableDataDir(p.dir, err)
+	}
+	if held {
+		return lock, nil
+	}
+	message := fmt.Sprintf("another server uses the data folder %s", p.dir)
+	if file, err := p.readServer(); err == nil {
+		message += fmt.Sprintf(": it is process %d at %s", file.PID, file.URL)
+	}
+	return nil, &berth.Error{
+		Code: berth.CodeConflict, Message: message,
+		Remediation: "use that server, stop it, or give this one another --data-dir",
+	}
+}
+
+func unusableDataDir(dir string, err error) error {
+	return &berth.Error{
+		Code: berth.CodeUnavailable, Message: "the data folder " + dir + " cannot be used",
+		Remediation: "make it a writable folder of yours, or choose another with --data-dir or BERTH_DATA_DIR",
+		Cause:       err,
+	}
+}
+
+func (p paths) writeServer(file ServerFile) error {
+	b, err := json.MarshalIndent(file, "", "  ")
+	if err != nil {
+		return err
+	}
+	return writePrivate(p.server(), append(b, '\n'))
+}
+
+func (p paths) readServer() (ServerFile, error) {
+	var file ServerFile
+	b, err := os.ReadFile(p.server())
+	if err != nil {
+		return file, err
+	}
+	if err := json.Unmarshal(b, &file); err != nil {
+		return file, fmt.Errorf("reading %s: %w", p.server(), err)
+	}
+	return file, nil
+}
+
+// removeServer takes the file away if it is still this process's.
+func (p paths) removeServer(pid int) error {
+	file, err := p.readServer()
+	if errors.Is(err, fs.ErrNotExist) || (err == nil && file.PID != pid) {
+		return nil
+	}
+	return os.Remove(p.server())
+}

@@ -1,0 +1,81 @@
+// Package embedded wires berth as one process: the same handlers, rules and
+// state machine as on AWS, over a SQLite file, a folder and a sealed file.
+package embedded
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/berth-dev/berth/shared/berth"
+)
+
+// Options say how a server is to run. DataDir is required.
+type Options struct {
+	DataDir string
+	// ConfigDir holds the key of the secrets, away from the data; see DefaultConfigDir.
+	ConfigDir string
+	// Listen is host:port; DefaultListen when empty.
+	Listen string
+	// Environment is the default of runs that name none; berth.DefaultEnvironmentID when empty.
+	Environment berth.EnvironmentID
+	// AllowLocal turns the local provider on.
+	AllowLocal bool
+	// Idle ends the server after that long without work; zero is never.
+	Idle time.Duration
+	// GuestPath overrides the embedded guest binary; for tests.
+	GuestPath string
+	// Log is where JSON log lines go.
+	Log io.Writer
+	// Ready, if set, is called once with the server's URL when it answers.
+	Ready func(url string)
+	Clock berth.Clock
+}
+
+// DefaultListen is loopback, on a port that the system picks.
+const DefaultListen = "127.0.0.1:0"
+
+// DefaultIdle is after how long a background server without work ends.
+const DefaultIdle = 15 * time.Minute
+
+// DefaultDataDir is `$XDG_DATA_HOME/berth`, or what stands for it on this system.
+func DefaultDataDir() (string, error) {
+	if dir := os.Getenv("BERTH_DATA_DIR"); dir != "" {
+		return filepath.Abs(dir)
+	}
+	if dir := os.Getenv("XDG_DATA_HOME"); dir != "" {
+		return filepath.Join(dir, "berth"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", berth.Errorf(berth.CodeInvalid, "no home folder is known: set BERTH_DATA_DIR to the folder that is to hold berth's data")
+	}
+	return filepath.Join(home, ".local", "share", "berth"), nil
+}
+
+// DefaultConfigDir is `$XDG_CONFIG_HOME/berth`, or what stands for it on this system.
+func DefaultConfigDir() (string, error) {
+	if dir := os.Getenv("XDG_CONFIG_HOME"); dir != "" {
+		return filepath.Join(dir, "berth"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", berth.Errorf(berth.CodeInvalid, "no home folder is known: set XDG_CONFIG_HOME")
+	}
+	return filepath.Join(home, ".config", "berth"), nil
+}
+
+// paths are the places in a data folder.
+type paths struct{ dir string }
+
+func (p paths) table() string     { return filepath.Join(p.dir, "berth.db") }
+func (p paths) blobs() string     { return filepath.Join(p.dir, "blobs") }
+func (p paths) secrets() string   { return filepath.Join(p.dir, "secrets.age") }
+func (p paths) sandboxes() string { return filepath.Join(p.dir, "sandboxes") }
+func (p paths) guests() string    { return filepath.Join(p.dir, "guests") }
+func (p paths) lock() string      { return filepath.Join(p.dir, "lock") }
+func (p paths) startLock() string { return filepath.Join(p.dir, "start.lock") }
+func (p paths) token() string     { return filepath.Join(p.dir, "token") }
+func (p paths) server() string    { return filepath.Join(p.dir, "server.json") }
+func (p paths) log() string       { return filepath.Join(p.dir, "server.log") }
