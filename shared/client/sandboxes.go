@@ -1,0 +1,44 @@
+package client
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"net/url"
+
+	"github.com/berth-dev/berth/shared/berth"
+)
+
+func cloneValues(v url.Values) url.Values { return maps.Clone(v) }
+
+// ListSandboxes lists oldest first.
+func (c *Client) ListSandboxes(ctx context.Context, page Page) (berth.List[berth.Sandbox], error) {
+	return listOf[berth.Sandbox](ctx, c, "/sandboxes", page)
+}
+
+// FindSandbox takes a sandbox id or a unique prefix of 6 characters or more.
+func (c *Client) FindSandbox(ctx context.Context, id berth.SandboxID) (berth.Sandbox, error) {
+	return c.sandbox(ctx, get(route("sandboxes", string(id))))
+}
+
+// StopSandbox ends all commands and keeps the files.
+func (c *Client) StopSandbox(ctx context.Context, id berth.SandboxID) (berth.Sandbox, error) {
+	return c.sandbox(ctx, call{method: http.MethodPost, path: route("sandboxes", string(id), "stop"), repeatable: true})
+}
+
+// StartSandbox makes a stopped sandbox ready again.
+func (c *Client) StartSandbox(ctx context.Context, id berth.SandboxID) (berth.Sandbox, error) {
+	return c.sandbox(ctx, call{method: http.MethodPost, path: route("sandboxes", string(id), "start"), repeatable: true})
+}
+
+// DestroySandbox leaves nothing of it behind; one that a live run uses is a conflict.
+func (c *Client) DestroySandbox(ctx context.Context, id berth.SandboxID) error {
+	_, err := c.do(ctx, call{method: http.MethodDelete, path: route("sandboxes", string(id)), repeatable: true}, nil)
+	return err
+}
+
+func (c *Client) sandbox(ctx context.Context, k call) (berth.Sandbox, error) {
+	var out berth.Sandbox
+	_, err := c.do(ctx, k, &out)
+	return out, err
+}
