@@ -6,21 +6,17 @@ import (
 	"github.com/berth-dev/berth/shared/berth"
 )
 
-// Change is a run being changed: the head, stages that were asked for, and the
-// events and other writes that go into the same transaction.
+// Change is a run being changed: the head, what else was asked for (stages, the
+// sandbox, commands), and the events and other writes that go into the same
+// transaction.
 type Change struct {
 	Head Head
 
 	ctx    context.Context
 	store  *Store
-	stages map[berth.StageID]*heldStage
+	held   []heldItem
 	events []berth.Event
 	writes []berth.Write
-}
-
-type heldStage struct {
-	stage   berth.Stage
-	version int64
 }
 
 // ErrUnchanged, returned from a change function, ends ChangeRun without a write
@@ -38,7 +34,7 @@ func (s *Store) ChangeRun(ctx context.Context, id berth.RunID, change func(*Chan
 			return head, err
 		}
 		before := head.Status
-		c := &Change{Head: head, ctx: ctx, store: s, stages: map[berth.StageID]*heldStage{}}
+		c := &Change{Head: head, ctx: ctx, store: s}
 		if err := change(c); err != nil {
 			if err == ErrUnchanged {
 				return head, nil
@@ -75,21 +71,6 @@ func (c *Change) Event(e berth.Event) { c.events = append(c.events, e) }
 // Write adds another item of the caller's to the transaction.
 func (c *Change) Write(w berth.Write) { c.writes = append(c.writes, w) }
 
-// Stage returns the stage for reading and changing; it is written with the rest.
-func (c *Change) Stage(id berth.StageID) (*berth.Stage, error) {
-	if held, ok := c.stages[id]; ok {
-		return &held.stage, nil
-	}
-	held := &heldStage{}
-	version, err := c.store.find(c.ctx, pkRun(c.Head.ID), skStage(id), &held.stage)
-	if err != nil {
-		return nil, rename(err, berth.CodeNotFound, berth.Errorf(berth.CodeNotFound, "run %s has no stage %s", c.Head.ID, id))
-	}
-	held.version = version
-	c.stages[id] = held
-	return &held.stage, nil
-}
-
 // SetStatus moves the run and tells of it with an event.
 func (c *Change) SetStatus(status berth.RunStatus) {
 	if c.Head.Status == status {
@@ -102,6 +83,8 @@ func (c *Change) SetStatus(status berth.RunStatus) {
 	}
 	if status.Ended() {
 		c.Head.EndedAt = &now
+		c.Head.Stage, c.Head.Token, c.Head.SuspectSince = "", "", nil
+		c.Write(berth.Write{Item: liveItem(c.Head.ID, liveVersion), Delete: true})
 	}
 	c.Event(berth.Event{Kind: berth.EventRunStatus, Status: string(status), Reason: c.Head.Reason, Exit: c.Head.Exit})
 }
@@ -119,8 +102,8 @@ func (c *Change) transaction(version int64) ([]berth.Write, error) {
 		}
 		writes = append(writes, berth.Write{Item: item})
 	}
-	for _, held := range c.stages {
-		item, err := stageItem(c.Head.ID, held.stage, held.version)
+	for _, held := range c.held {
+		item, err := held.item()
 		if err != nil {
 			return nil, err
 		}

@@ -2,23 +2,28 @@ package records
 
 import (
 	"context"
-	"reflect"
+	"slices"
 
 	"github.com/berth-dev/berth/shared/berth"
 )
+
+func commandItem(cmd berth.Command, version int64) (berth.Item, error) {
+	body, err := encode(cmd)
+	if err == nil && len(body) > berth.MaxItemBytes {
+		err = berth.Errorf(berth.CodeTooLarge, "the command is %d bytes, the limit is %d: put the script into a file", len(body), berth.MaxItemBytes)
+	}
+	return berth.Item{PK: pkCommands(cmd.Sandbox), SK: skCommand(cmd.ID), Version: version, Body: body}, err
+}
 
 // CreateCommand records a command before it is started. The same command under
 // the same id is returned as it is recorded; another one is a conflict.
 func (s *Store) CreateCommand(ctx context.Context, cmd berth.Command) (recorded berth.Command, created bool, err error) {
 	cmd.CreatedAt = s.Clock.Now()
-	body, err := encode(cmd)
+	item, err := commandItem(cmd, 0)
 	if err != nil {
 		return cmd, false, err
 	}
-	if len(body) > berth.MaxItemBytes {
-		return cmd, false, berth.Errorf(berth.CodeTooLarge, "the command is %d bytes, the limit is %d: put the script into a file", len(body), berth.MaxItemBytes)
-	}
-	_, err = s.Table.Put(ctx, berth.Item{PK: pkCommands(cmd.Sandbox), SK: skCommand(cmd.ID), Body: body})
+	_, err = s.Table.Put(ctx, item)
 	if !isStale(err) {
 		return cmd, err == nil, err
 	}
@@ -26,7 +31,7 @@ func (s *Store) CreateCommand(ctx context.Context, cmd berth.Command) (recorded 
 	if err != nil {
 		return old, false, err
 	}
-	if !reflect.DeepEqual(old.Argv, cmd.Argv) || old.Script != cmd.Script || old.Dir != cmd.Dir || old.Timeout != cmd.Timeout {
+	if !slices.Equal(old.Argv, cmd.Argv) || old.Script != cmd.Script || old.Dir != cmd.Dir || old.Timeout != cmd.Timeout {
 		return old, false, berth.Errorf(berth.CodeConflict, "command %s is in use for another command", cmd.ID)
 	}
 	return old, false, nil
@@ -36,5 +41,35 @@ func (s *Store) CreateCommand(ctx context.Context, cmd berth.Command) (recorded 
 func (s *Store) FindCommand(ctx context.Context, sandbox berth.SandboxID, id berth.CommandID) (berth.Command, error) {
 	var cmd berth.Command
 	_, err := s.find(ctx, pkCommands(sandbox), skCommand(id), &cmd)
-	return cmd, rename(err, berth.CodeNotFound, berth.Errorf(berth.CodeNotFound, "sandbox %s has no command %s", sandbox, id))
+	return cmd, rename(err, berth.CodeNotFound, noCommand(sandbox, id))
+}
+
+// ChangeCommand lets change work on the record until it is written before
+// anybody else's change. ErrUnchanged ends it without a write.
+func (s *Store) ChangeCommand(ctx context.Context, sandbox berth.SandboxID, id berth.CommandID, change func(*berth.Command) error) (berth.Command, error) {
+	for range maxRaces {
+		var cmd berth.Command
+		version, err := s.find(ctx, pkCommands(sandbox), skCommand(id), &cmd)
+		if err != nil {
+			return cmd, rename(err, berth.CodeNotFound, noCommand(sandbox, id))
+		}
+		if err := change(&cmd); err != nil {
+			if err == ErrUnchanged {
+				return cmd, nil
+			}
+			return cmd, err
+		}
+		item, err := commandItem(cmd, version)
+		if err != nil {
+			return cmd, err
+		}
+		if _, err = s.Table.Put(ctx, item); !isStale(err) {
+			return cmd, berth.Wrap(err, "changing command "+string(id))
+		}
+	}
+	return berth.Command{}, berth.Errorf(berth.CodeUnavailable, "command %s is being changed by others: try again", id)
+}
+
+func noCommand(sandbox berth.SandboxID, id berth.CommandID) *berth.Error {
+	return berth.Errorf(berth.CodeNotFound, "sandbox %s has no command %s", sandbox, id)
 }

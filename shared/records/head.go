@@ -24,6 +24,8 @@ type Head struct {
 	CreatedAt       time.Time           `json:"created_at"`
 	StartedAt       *time.Time          `json:"started_at,omitempty"`
 	EndedAt         *time.Time          `json:"ended_at,omitempty"`
+	// Stage is the one that runs now, if any.
+	Stage berth.StageID `json:"stage,omitempty"`
 	// Outcome is the first one recorded; teardown follows it, then the run ends with it.
 	Outcome *Outcome `json:"outcome,omitempty"`
 	// Events is the number of events so far.

@@ -14,6 +14,8 @@ const (
 	pkVariable    = "var"
 	pkSecret      = "secret"
 	pkSandbox     = "sandbox"
+	pkLive        = "live"
+	pkLimit       = "limit"
 
 	skHead       = "head"
 	skDefinition = "def"

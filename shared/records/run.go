@@ -8,10 +8,22 @@ import (
 	"github.com/berth-dev/berth/shared/berth"
 )
 
+// MaxStages is the most stages of a run: they are written, and at the end
+// closed, in one transaction with its head, definition, first event, sandbox
+// and mark of being live.
+const MaxStages = berth.MaxTransactionItems - 5
+
 // CreateRun writes a new run: head, definition, stages, sandbox intent and the
-// first event, in one transaction. The head's ID, Sandbox and CreatedBy are the caller's.
-func (s *Store) CreateRun(ctx context.Context, head Head, def berth.Definition, stages []berth.Stage) (Head, error) {
+// first event, in one transaction. The head's ID and CreatedBy are the caller's,
+// and so is the sandbox but for its run and times. Errors: conflict, too_large,
+// invalid (too many stages).
+func (s *Store) CreateRun(ctx context.Context, head Head, def berth.Definition, stages []berth.Stage, sandbox berth.Sandbox) (Head, error) {
+	if len(stages) > MaxStages {
+		return head, berth.Errorf(berth.CodeInvalid, "a run has at most %d stages", MaxStages)
+	}
 	now := s.Clock.Now()
+	sandbox.Run, sandbox.CreatedAt, sandbox.UpdatedAt = head.ID, now, now
+	head.Sandbox = sandbox.ID
 	head.Status, head.CreatedAt, head.Events, head.Execution = berth.RunSubmitted, now, 1, 1
 	head.Environment = def.Environment.ID
 	head.Summary = Summarize(def.Command, def.Script)
@@ -30,16 +42,23 @@ func (s *Store) CreateRun(ctx context.Context, head Head, def berth.Definition, 
 	if err != nil {
 		return head, err
 	}
-	writes := []berth.Write{{Item: headItem}, {Item: berth.Item{PK: pkRun(head.ID), SK: skDefinition, Body: body}}, {Item: event}}
+	sandboxItem, err := sandboxItem(sandbox, 0)
+	if err != nil {
+		return head, err
+	}
+	writes := []berth.Write{
+		{Item: headItem},
+		{Item: berth.Item{PK: pkRun(head.ID), SK: skDefinition, Body: body}},
+		{Item: event},
+		{Item: sandboxItem},
+		{Item: liveItem(head.ID, 0)},
+	}
 	for _, stage := range stages {
 		item, err := stageItem(head.ID, stage, 0)
 		if err != nil {
 			return head, err
 		}
 		writes = append(writes, berth.Write{Item: item})
-	}
-	if len(writes) > berth.MaxTransactionItems {
-		return head, berth.Errorf(berth.CodeInvalid, "a run has at most %d stages", berth.MaxTransactionItems-3)
 	}
 	err = s.Table.Transact(ctx, writes)
 	return head, rename(err, berth.CodeStale, berth.Errorf(berth.CodeConflict, "run %s exists already", head.ID))

@@ -34,7 +34,11 @@ func (s *Store) CreateSandbox(ctx context.Context, sb berth.Sandbox) (berth.Sand
 func (s *Store) FindSandbox(ctx context.Context, id berth.SandboxID) (berth.Sandbox, error) {
 	var sb berth.Sandbox
 	_, err := s.find(ctx, pkSandbox, string(id), &sb)
-	return sb, rename(err, berth.CodeNotFound, berth.Errorf(berth.CodeNotFound, "sandbox %s does not exist", id))
+	return sb, rename(err, berth.CodeNotFound, noSandbox(id))
+}
+
+func noSandbox(id berth.SandboxID) *berth.Error {
+	return berth.Errorf(berth.CodeNotFound, "sandbox %s does not exist", id)
 }
 
 // ListSandboxes returns a page, oldest first.
@@ -59,7 +63,7 @@ func (s *Store) ChangeSandbox(ctx context.Context, id berth.SandboxID, change fu
 		var sb berth.Sandbox
 		version, err := s.find(ctx, pkSandbox, string(id), &sb)
 		if err != nil {
-			return sb, rename(err, berth.CodeNotFound, berth.Errorf(berth.CodeNotFound, "sandbox %s does not exist", id))
+			return sb, rename(err, berth.CodeNotFound, noSandbox(id))
 		}
 		if err := change(&sb); err != nil {
 			if err == ErrUnchanged {

@@ -15,7 +15,11 @@ func stageItem(run berth.RunID, stage berth.Stage, version int64) (berth.Item, e
 func (s *Store) FindStage(ctx context.Context, run berth.RunID, id berth.StageID) (berth.Stage, error) {
 	var stage berth.Stage
 	_, err := s.find(ctx, pkRun(run), skStage(id), &stage)
-	return stage, rename(err, berth.CodeNotFound, berth.Errorf(berth.CodeNotFound, "run %s has no stage %s", run, id))
+	return stage, rename(err, berth.CodeNotFound, noStage(run, id))
+}
+
+func noStage(run berth.RunID, id berth.StageID) *berth.Error {
+	return berth.Errorf(berth.CodeNotFound, "run %s has no stage %s", run, id)
 }
 
 // ListStages returns the run's stages in the order of their ids, which begin
