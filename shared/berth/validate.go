@@ -83,7 +83,7 @@ func validateOwners(p *Problems, e Environment) {
 	}
 	for _, o := range e.options() {
 		if o.set && o.owner != e.Provider {
-			p.Addf(string(o.owner), "is for provider %s alone, and this environment's provider is %s", o.owner, e.Provider)
+			p.Addf(string(o.owner), "%s", foreignObject(o.owner, e.Provider))
 		}
 	}
 }
