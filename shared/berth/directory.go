@@ -84,5 +84,7 @@ func resolve(system Directories, field, dir, remedy string) (string, error) {
 
 type serverDirectories struct{}
 
-func (serverDirectories) EvalSymlinks(path string) (string, error) { return filepath.EvalSymlinks(path) }
-func (serverDirectories) Stat(path string) (fs.FileInfo, error)    { return os.Stat(path) }
+func (serverDirectories) EvalSymlinks(path string) (string, error) {
+	return filepath.EvalSymlinks(path)
+}
+func (serverDirectories) Stat(path string) (fs.FileInfo, error) { return os.Stat(path) }
