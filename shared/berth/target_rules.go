@@ -12,12 +12,10 @@ var shaPattern = regexp.MustCompile(`^[0-9a-fA-F]{40}$`)
 // form, and whether the provider takes it (see [CheckTarget]). The zero target,
 // "none was sent", is right everywhere. Locations are below `target`.
 func ValidateTarget(t Target, provider ProviderKind) []Problem {
-	var p Problems
-	validateTargetForm(&p, t)
-	if p.Empty() {
-		p.Add(CheckTarget(t, provider)...)
+	if faults := ValidateTargetForm(t); len(faults) > 0 {
+		return faults
 	}
-	return p.List()
+	return CheckTarget(t, provider)
 }
 
 // CheckTarget tells whether a provider takes a kind of target. What it returns
@@ -48,21 +46,24 @@ func NormalizeTarget(t Target) Target {
 	return t
 }
 
-func validateTargetForm(p *Problems, t Target) {
+// ValidateTargetForm is the part of [ValidateTarget] that does not depend on the
+// provider.
+func ValidateTargetForm(t Target) []Problem {
+	var p Problems
 	switch t.Kind {
 	case TargetGit:
-		validateGitTarget(p, t)
+		validateGitTarget(&p, t)
 	case TargetFolder:
-		validateFolderTarget(p, t.Path)
+		validateFolderTarget(&p, t.Path)
 	case TargetNone:
 	case "":
 		if t != (Target{}) {
 			p.Addf("target.kind", "is missing: must be one of git, none, folder")
 		}
-		return
+		return p.List()
 	default:
 		p.Addf("target.kind", "must be one of git, none, folder")
-		return
+		return p.List()
 	}
 	for _, f := range []struct {
 		name, value string
@@ -78,6 +79,7 @@ func validateTargetForm(p *Problems, t Target) {
 			p.Addf("target."+f.name, "is for a %s target alone", f.kind)
 		}
 	}
+	return p.List()
 }
 
 func validateFolderTarget(p *Problems, dir string) {

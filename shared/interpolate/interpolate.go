@@ -29,6 +29,7 @@ func Vars(field, value string, lookup Lookup) (string, error) {
 	}
 	var b strings.Builder
 	var kept []berth.Token // the secrets, where they are in the result
+	var missing []string
 	end := 0
 	for _, t := range tokens {
 		b.WriteString(value[end:t.Start])
@@ -44,9 +45,14 @@ func Vars(field, value string, lookup Lookup) (string, error) {
 		case err != nil:
 			return "", berth.Wrap(err, "reading variable "+t.Name)
 		case !found:
-			return "", berth.FieldErrorf(berth.CodeInvalid, field, "refers to variable %s, which does not exist", t.Name)
+			missing = append(missing, t.Name)
 		}
 		b.WriteString(v)
+	}
+	if missing = unique(missing); len(missing) == 1 {
+		return "", berth.FieldErrorf(berth.CodeInvalid, field, "refers to variable %s, which does not exist", missing[0])
+	} else if len(missing) > 1 {
+		return "", berth.FieldErrorf(berth.CodeInvalid, field, "refers to variables that do not exist: %s", strings.Join(missing, ", "))
 	}
 	b.WriteString(value[end:])
 	result := b.String()
