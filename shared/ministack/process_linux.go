@@ -1,0 +1,11 @@
+package ministack
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+func isolate(cmd *exec.Cmd) error {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	return nil
+}

@@ -1,0 +1,13 @@
+//go:build unix && !linux
+
+package ministack
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+func isolate(cmd *exec.Cmd) error {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return nil
+}
