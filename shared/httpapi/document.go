@@ -1,0 +1,177 @@
+package httpapi
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/berth-dev/berth/shared/berth"
+)
+
+const about = `berth runs commands, workflows and coding agents in named, sandboxed environments.
+
+Every error is an ` + "`application/problem+json`" + ` document with a stable ` + "`code`" + ` and all faults of the input. Lists take
+` + "`limit`" + ` and ` + "`cursor`" + `. Environments need ` + "`If-Match`" + ` on change. Requests and answers are at most 4 MiB.`
+
+// document is the head of the OpenAPI document, and huma with its defaults off:
+// no routes of its own, no $schema, no formats but JSON.
+func document(version string) huma.Config {
+	schemas := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
+	return huma.Config{
+		OpenAPI: &huma.OpenAPI{
+			OpenAPI: "3.1.0",
+			Info: &huma.Info{
+				Title: "berth", Version: version, Description: about,
+				License: &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
+			},
+			Servers: []*huma.Server{{URL: Prefix}},
+			Components: &huma.Components{
+				Schemas: schemas,
+				SecuritySchemes: map[string]*huma.SecurityScheme{
+					"token": {Type: "http", Scheme: "bearer", Description: "The token file of the embedded server, or a key"},
+				},
+			},
+		},
+		Formats:       map[string]huma.Format{mediaJSON: jsonFormat(), mediaProblem: jsonFormat(), "json": jsonFormat()},
+		DefaultFormat: mediaJSON,
+	}
+}
+
+// tagOf groups operations by the first part of their path.
+func tagOf(path string) string {
+	part, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	switch {
+	case strings.Contains(path, "/commands"):
+		return "commands"
+	case strings.Contains(path, "/files"), strings.HasSuffix(path, "/grep"), strings.HasSuffix(path, "/glob"):
+		return "files"
+	case part == "preflight":
+		return "runs"
+	case part == "whoami", part == "health", part == "version", part == "openapi.json":
+		return "service"
+	}
+	return part
+}
+
+// document fills in what follows from the route's row: security and errors.
+func (a *API) document(op *huma.Operation, route Route, s spec) {
+	if route.Scope != berth.ScopeNone {
+		op.Security = []map[string][]string{{"token": {}}}
+	}
+	op.Extensions = map[string]any{"x-scope": string(route.Scope)}
+	if route.Embedded {
+		op.Extensions["x-embedded"] = true
+	}
+	op.Responses = map[string]*huma.Response{}
+	byStatus := map[int][]string{}
+	for _, code := range codesOf(route, s) {
+		status := code.Info().HTTP
+		byStatus[status] = append(byStatus[status], string(code))
+	}
+	schema := a.huma.OpenAPI().Components.Schemas.Schema(typeOf(Problem{}), true, "")
+	for status, codes := range byStatus {
+		op.Responses[strconv.Itoa(status)] = &huma.Response{
+			Description: http.StatusText(status) + ": code " + strings.Join(codes, " or "),
+			Content:     map[string]*huma.MediaType{mediaProblem: {Schema: schema}},
+		}
+	}
+}
+
+// codesOf are all errors of a route, in the order of the domain's table.
+func codesOf(route Route, s spec) []berth.Code {
+	set := map[berth.Code]bool{
+		berth.CodeMalformed: true, berth.CodeInvalid: true, berth.CodeInternal: true, berth.CodeUnavailable: true,
+	}
+	if route.Scope != berth.ScopeNone {
+		set[berth.CodeUnauthenticated], set[berth.CodeForbidden] = true, true
+	}
+	if route.Takes != "" {
+		set[berth.CodeTooLarge], set[berth.CodeUnsupportedMedia] = true, true
+	}
+	if strings.Contains(route.Path, "{") {
+		set[berth.CodeNotFound] = true
+	}
+	if route.Keyed {
+		set[berth.CodeConflict] = true
+	}
+	for _, c := range s.codes {
+		set[c] = true
+	}
+	var codes []berth.Code
+	for _, row := range berth.Codes {
+		if set[row.Code] {
+			codes = append(codes, row.Code)
+		}
+	}
+	return codes
+}
+
+// describeBody documents the body and the examples. It comes after the
+// registration, so that huma does not read bodies itself.
+func (a *API) describeBody(route Route, s spec) {
+	op := a.documented(route)
+	if route.Takes != "" {
+		schema := &huma.Schema{Type: huma.TypeString, Format: "binary"}
+		if s.takes != nil {
+			schema = a.huma.OpenAPI().Components.Schemas.Schema(typeOf(s.takes), true, "")
+			if s.optional {
+				schema = a.withoutRequired(schema)
+			}
+		}
+		op.RequestBody = &huma.RequestBody{
+			Required: true,
+			Content:  map[string]*huma.MediaType{route.Takes: {Schema: schema, Example: s.example}},
+		}
+	}
+	status := strconv.Itoa(op.DefaultStatus)
+	answer := op.Responses[status]
+	if m := answer.Content[mediaJSON]; m != nil && s.reply != nil {
+		m.Example = s.reply
+	}
+	for _, media := range slices.Sorted(maps.Keys(s.media)) {
+		if answer.Content == nil {
+			answer.Content = map[string]*huma.MediaType{}
+		}
+		answer.Content[media] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Description: s.media[media]}}
+		if media == mediaBytes {
+			answer.Content[media].Schema.Format = "binary"
+		}
+	}
+	for _, p := range op.Parameters {
+		p.Schema = plainSchema(p.Schema)
+	}
+}
+
+// withoutRequired is a schema in which every field may be left out.
+func (a *API) withoutRequired(s *huma.Schema) *huma.Schema {
+	if s == nil {
+		return nil
+	}
+	if s.Ref != "" {
+		s = a.huma.OpenAPI().Components.Schemas.SchemaFromRef(s.Ref)
+	}
+	out := *s
+	out.Required = nil
+	out.Properties = map[string]*huma.Schema{}
+	for name, p := range s.Properties {
+		out.Properties[name] = a.withoutRequired(p)
+	}
+	if len(out.Properties) == 0 {
+		out.Properties = nil
+	}
+	return &out
+}
+
+// plainSchema drops what a parameter's schema says twice.
+func plainSchema(s *huma.Schema) *huma.Schema {
+	out := *s
+	out.Description = ""
+	return &out
+}
+
+// OpenAPI returns the OpenAPI 3.1 document of the operations that are registered.
+func (a *API) OpenAPI() *huma.OpenAPI { return a.huma.OpenAPI() }

@@ -1,0 +1,68 @@
+package httpapi
+
+import (
+	"context"
+
+	"github.com/berth-dev/berth/shared/berth"
+)
+
+type sandboxInput struct {
+	ID string `path:"id" doc:"Sandbox id, or its first 6 characters or more when no other begins so" example:"01jd3v6d1b7k2n4p6r8t0v2x4z"`
+}
+
+// sandbox finds the record. Errors: invalid, not_found, conflict with the candidates.
+func (a *API) sandbox(ctx context.Context, in sandboxInput) (berth.Sandbox, error) {
+	id, err := a.cfg.Records.ResolveSandbox(ctx, in.ID)
+	if err != nil {
+		return berth.Sandbox{}, at("path.id", err)
+	}
+	sb, err := a.cfg.Records.FindSandbox(ctx, id)
+	if err != nil {
+		return sb, at("path.id", err)
+	}
+	return sb, nil
+}
+
+func sandboxOperations() []operation {
+	conflict := []berth.Code{berth.CodeConflict, berth.CodeUnsupported, berth.CodeTimedOut}
+	return []operation{
+		op("list-sandboxes", spec{summary: "List sandboxes", description: "Oldest first."}, (*API).listSandboxes),
+		op("find-sandbox", spec{summary: "Show a sandbox", codes: conflict[:1]}, (*API).findSandbox),
+		op("destroy-sandbox", spec{summary: "Destroy a sandbox", description: "Nothing of it is left. One that a live run uses is a conflict.", codes: conflict}, (*API).destroySandbox),
+		op("stop-sandbox", spec{summary: "Stop a sandbox", description: "Ends its commands and keeps its files.", codes: conflict}, (*API).stopSandbox),
+		op("start-sandbox", spec{summary: "Start a stopped sandbox", codes: conflict}, (*API).startSandbox),
+	}
+}
+
+func (a *API) listSandboxes(ctx context.Context, in *pageInput) (*body[berth.List[berth.Sandbox]], error) {
+	return listPage(ctx, *in, a.cfg.Records.ListSandboxes)
+}
+
+func (a *API) findSandbox(ctx context.Context, in *sandboxInput) (*body[berth.Sandbox], error) {
+	sb, err := a.sandbox(ctx, *in)
+	return &body[berth.Sandbox]{sb}, err
+}
+
+func (a *API) destroySandbox(ctx context.Context, in *sandboxInput) (*empty, error) {
+	sb, err := a.sandbox(ctx, *in)
+	if err != nil {
+		return nil, err
+	}
+	return nil, a.cfg.Plane.DestroySandbox(ctx, sb.ID)
+}
+
+func (a *API) stopSandbox(ctx context.Context, in *sandboxInput) (*body[berth.Sandbox], error) {
+	return a.changeSandbox(ctx, in, a.cfg.Plane.StopSandbox)
+}
+
+func (a *API) startSandbox(ctx context.Context, in *sandboxInput) (*body[berth.Sandbox], error) {
+	return a.changeSandbox(ctx, in, a.cfg.Plane.StartSandbox)
+}
+
+func (a *API) changeSandbox(ctx context.Context, in *sandboxInput, change func(context.Context, berth.SandboxID) (berth.Sandbox, error)) (*body[berth.Sandbox], error) {
+	sb, err := a.sandbox(ctx, *in)
+	if err == nil {
+		sb, err = change(ctx, sb.ID)
+	}
+	return &body[berth.Sandbox]{sb}, err
+}

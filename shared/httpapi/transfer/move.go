@@ -1,0 +1,186 @@
+package transfer
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/berth-dev/berth/shared/berth"
+)
+
+const (
+	lease      = time.Minute // a move that shows no progress for so long is abandoned
+	renewal    = lease / 3
+	closeTime  = 10 * time.Second // to record the end of a move
+	maxMessage = 512
+)
+
+// Commit begins to move the file, in the background. A transfer that moves or is
+// done stays as it is. Errors: not_found, conflict when an upload has no bytes yet.
+func (s *Service) Commit(ctx context.Context, id string) (berth.Transfer, error) {
+	rec, version, err := s.find(ctx, id)
+	if err != nil {
+		return rec.Transfer, err
+	}
+	now := s.cfg.Clock.Now()
+	if rec.Status == berth.TransferDone || (rec.Status == berth.TransferMoving && !rec.abandoned(now)) {
+		return rec.Transfer, nil
+	}
+	if rec.Direction == berth.TransferUpload {
+		size, err := s.cfg.Blobs.Size(ctx, blobOf(id))
+		if berth.CodeOf(err) == berth.CodeNotFound || (err == nil && size != rec.Size) {
+			return rec.Transfer, berth.Errorf(berth.CodeConflict, "transfer %s has no bytes yet: PUT them to its url first", id)
+		}
+		if err != nil {
+			return rec.Transfer, err
+		}
+	}
+	sb, err := s.cfg.Sandbox(ctx, rec.Sandbox)
+	if err != nil {
+		return rec.Transfer, err
+	}
+	provider, err := s.cfg.Provider(sb.Provider)
+	if err != nil {
+		return rec.Transfer, err
+	}
+	rec.Status, rec.Reason, rec.LeaseUntil = berth.TransferMoving, nil, now.Add(lease)
+	rec.ExpiresAt = now.Add(validity)
+	if version, err = s.put(ctx, rec, version); berth.CodeOf(err) == berth.CodeStale {
+		return s.Find(ctx, id) // somebody else has just committed it
+	} else if err != nil {
+		return rec.Transfer, err
+	}
+	m := &move{service: s, provider: provider, ref: berth.RefOf(sb), rec: rec, version: version}
+	s.moves.Go(m.run)
+	return rec.Transfer, nil
+}
+
+// move is one file on its way.
+type move struct {
+	service  *Service
+	provider berth.Provider
+	ref      berth.SandboxRef
+	rec      record
+	version  int64
+}
+
+func (m *move) run() {
+	ctx := m.service.base
+	var err error
+	if m.rec.Direction == berth.TransferUpload {
+		err = m.upload(ctx)
+	} else {
+		err = m.download(ctx)
+	}
+	m.rec.Status = berth.TransferDone
+	m.rec.ExpiresAt = m.service.cfg.Clock.Now().Add(validity)
+	if err != nil {
+		m.rec.fail(reasonOf(err), messageOf(err), "Correct what is wrong and commit the transfer again, or make a new one.")
+		m.service.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "a transfer failed",
+			slog.String("transfer", m.rec.ID), slog.String("sandbox", string(m.rec.Sandbox)), slog.String("error", err.Error()))
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+	defer cancel()
+	if _, err := m.service.put(ctx, m.rec, m.version); err != nil {
+		m.service.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "the end of a transfer was not recorded",
+			slog.String("transfer", m.rec.ID), slog.String("error", err.Error()))
+	} else if m.rec.Status == berth.TransferDone && m.rec.Direction == berth.TransferUpload {
+		_ = m.service.cfg.Blobs.DeletePrefix(ctx, prefixOf(m.rec.ID)) // else the sweep does
+	}
+	m.service.notify(m.rec.ID)
+}
+
+func reasonOf(err error) string { return string(berth.CodeOf(err)) }
+
+// messageOf is what a client may see of err.
+func messageOf(err error) string {
+	var e *berth.Error
+	if !errors.As(err, &e) || e.Code == berth.CodeInternal {
+		return "the file could not be moved because of an error of berth's own; the server's log has it"
+	}
+	return e.Message[:min(len(e.Message), maxMessage)]
+}
+
+// renew keeps the lease while bytes flow.
+func (m *move) renew(ctx context.Context) {
+	now := m.service.cfg.Clock.Now()
+	if m.rec.LeaseUntil.Sub(now) > lease-renewal {
+		return
+	}
+	m.rec.LeaseUntil = now.Add(lease)
+	if version, err := m.service.put(ctx, m.rec, m.version); err == nil {
+		m.version = version
+	}
+}
+
+func (m *move) upload(ctx context.Context) error {
+	r, err := m.service.cfg.Blobs.Open(ctx, blobOf(m.rec.ID), 0, -1)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	checked := &checkedReader{
+		r: r, hash: sha256.New(), size: m.rec.Size, sum: m.rec.SHA256, each: func() { m.renew(ctx) },
+	}
+	_, err = m.provider.WriteFile(ctx, m.ref, m.rec.Path, checked, m.rec.Size, m.rec.Mode, "")
+	if checked.err != nil {
+		err = checked.err
+	}
+	return err
+}
+
+func (m *move) download(ctx context.Context) error {
+	first, err := m.provider.ReadFile(ctx, m.ref, m.rec.Path, 0, berth.MaxOutputRead, "")
+	if err != nil {
+		return err
+	}
+	if first.Info.Kind != berth.FileRegular {
+		return berth.Errorf(berth.CodeInvalid, "is no file: only files can be downloaded")
+	}
+	if m.rec.Size > 0 && m.rec.Size != first.Info.Size {
+		return berth.Errorf(berth.CodeConflict, "the file has %d bytes, not the %d that were asked for", first.Info.Size, m.rec.Size)
+	}
+	checked := &checkedReader{
+		r:    &fileReader{ctx: ctx, move: m, piece: bytes.NewReader(first.Data), next: first.Next, eof: first.EOF},
+		hash: sha256.New(), size: first.Info.Size, sum: m.rec.SHA256, each: func() { m.renew(ctx) },
+	}
+	err = m.service.cfg.Blobs.Put(ctx, blobOf(m.rec.ID), checked, first.Info.Size)
+	if checked.err != nil {
+		err = checked.err
+	}
+	if err != nil {
+		return err
+	}
+	m.rec.Size, m.rec.SHA256, m.rec.Mode = checked.read, checked.hex(), first.Info.Mode
+	return nil
+}
+
+// fileReader reads a sandbox's file piece by piece.
+type fileReader struct {
+	ctx   context.Context // of the move, which the reader does not outlive
+	move  *move
+	piece *bytes.Reader
+	next  int64
+	eof   bool
+}
+
+func (f *fileReader) Read(p []byte) (int, error) {
+	for f.piece.Len() == 0 {
+		if f.eof {
+			return 0, io.EOF
+		}
+		data, err := f.move.provider.ReadFile(f.ctx, f.move.ref, f.move.rec.Path, f.next, berth.MaxOutputRead, "")
+		if err != nil {
+			return 0, err
+		}
+		if len(data.Data) == 0 && !data.EOF {
+			return 0, io.ErrNoProgress
+		}
+		f.piece, f.next, f.eof = bytes.NewReader(data.Data), data.Next, data.EOF
+	}
+	return f.piece.Read(p)
+}
