@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // MaxProblems is the most faults that one answer lists; a last entry counts the
@@ -31,12 +33,28 @@ func (p *Problems) AddError(location string, err error) {
 // Add adds faults that were found elsewhere.
 func (p *Problems) Add(more ...Problem) {
 	for _, m := range more {
-		if len(p.list) < MaxProblems {
+		rest, isRest := m.Rest()
+		switch {
+		case isRest:
+			p.dropped += rest
+		case len(p.list) < MaxProblems:
 			p.list = append(p.list, m)
-		} else {
+		default:
 			p.dropped++
 		}
 	}
+}
+
+// Rest reports whether p is the last entry of a list that was cut, and how many
+// faults it stands for.
+func (p Problem) Rest() (n int, ok bool) {
+	if p.Location != "" {
+		return 0, false
+	}
+	count, _ := strings.CutPrefix(p.Message, "and ")
+	count, ok = strings.CutSuffix(count, " more")
+	n, err := strconv.Atoi(count)
+	return n, ok && err == nil
 }
 
 // Empty reports whether nothing was added.

@@ -2,24 +2,35 @@ package berth
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"time"
 )
 
-// SecretValue is a secret's plain bytes. Its String, GoString, JSON and log
-// forms are a placeholder; only Reveal gives the value.
-type SecretValue struct{ value []byte }
+// SecretValue is a secret's plain bytes. Every form in which fmt, encoding/json
+// and log/slog show it is a placeholder; only Reveal gives the value. The bytes
+// are behind a pointer, as fmt prints unexported fields of other structs without
+// asking their methods.
+type SecretValue struct{ value *[]byte }
 
 const secretPlaceholder = "[secret]"
 
 // NewSecretValue takes the bytes of a secret; they are not copied.
-func NewSecretValue(b []byte) SecretValue { return SecretValue{b} }
+func NewSecretValue(b []byte) SecretValue { return SecretValue{&b} }
 
 // Reveal returns the plain bytes. It is the only way to them.
-func (s SecretValue) Reveal() []byte { return s.value }
+func (s SecretValue) Reveal() []byte {
+	if s.value == nil {
+		return nil
+	}
+	return *s.value
+}
 
 // Len is the value's length in bytes.
-func (s SecretValue) Len() int { return len(s.value) }
+func (s SecretValue) Len() int { return len(s.Reveal()) }
 
+// Format prints the placeholder for every verb, also for %d and %x.
+func (SecretValue) Format(w fmt.State, _ rune)   { _, _ = io.WriteString(w, secretPlaceholder) }
 func (SecretValue) String() string               { return secretPlaceholder }
 func (SecretValue) GoString() string             { return secretPlaceholder }
 func (SecretValue) MarshalJSON() ([]byte, error) { return []byte(`"` + secretPlaceholder + `"`), nil }

@@ -90,6 +90,9 @@ func shownPath(c berth.ConfigFile) string {
 
 // at is the location of a key: file:line: path.
 func (l *layer) at(path string) string {
+	if path == "" {
+		return l.path
+	}
 	return fmt.Sprintf("%s:%d: %s", l.path, l.doc.Line(path), path)
 }
 
@@ -100,11 +103,10 @@ func (l *layer) add(path, format string, args ...any) {
 // addAll adds problems whose locations are relative to a table.
 func (l *layer) addAll(table string, problems []berth.Problem) {
 	for _, p := range problems {
-		if p.Location == "" && table == "" {
-			l.problems.Addf(l.path, "%s", p.Message)
-			continue
+		if _, rest := p.Rest(); !rest {
+			p.Location = l.at(joinPath(table, p.Location))
 		}
-		l.problems.Addf(l.at(joinPath(table, p.Location)), "%s", p.Message)
+		l.problems.Add(p)
 	}
 }
 

@@ -73,6 +73,10 @@ func (o origins) drop(path string) {
 func (o origins) placed(problems []berth.Problem) []berth.Problem {
 	moved := make([]berth.Problem, 0, len(problems))
 	for _, p := range problems {
+		if _, rest := p.Rest(); rest {
+			moved = append(moved, p)
+			continue
+		}
 		moved = append(moved, berth.Problem{Location: o.location(p.Location), Message: p.Message})
 	}
 	return moved
