@@ -33,9 +33,6 @@ const (
 // services are what the tests of this repository use.
 const services = "dynamodb,secretsmanager"
 
-// errUnsupported means that this system cannot run the emulator at all.
-var errUnsupported = errors.New("the emulator runs on Unix only")
-
 // shared is the emulator of this test binary, while a test uses it.
 var shared struct {
 	mu      sync.Mutex // guards what follows
