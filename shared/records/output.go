@@ -23,37 +23,45 @@ type outputChunk struct {
 
 func blobPrefix(run berth.RunID) string { return "runs/" + string(run) + "/" }
 
+// Appended is what became of an append.
+type Appended struct {
+	// Ours is false when another writer was faster, or the stage has ended: then
+	// nothing was written, and Stage says where to go on.
+	Ours  bool
+	Stage berth.Stage
+	Head  Head
+}
+
 // AppendOutput records the frames of a stage's spool from offset from on, which
 // must be where the record ends: event, stage offset and head change in one
-// transaction. Another writer's being faster is no error: the stage's new offset
-// comes back, and the caller goes on from there. also joins the transaction; it
-// is for what ends with this piece.
-func (s *Store) AppendOutput(ctx context.Context, run berth.RunID, stage berth.StageID, from int64, raw []byte, also func(*Change, *berth.Stage) error) (offset int64, err error) {
+// transaction. Another writer's being faster is no error. also joins the
+// transaction; it is for what ends with this piece.
+func (s *Store) AppendOutput(ctx context.Context, run berth.RunID, stage berth.StageID, from int64, raw []byte, also func(*Change, *berth.Stage) error) (done Appended, err error) {
 	to := from + int64(len(raw))
 	chunk := outputChunk{From: from, To: to}
 	if len(raw) > inlineOutput {
 		sum := sha256.Sum256(raw)
 		chunk.Blob = fmt.Sprintf("%s%s/%016d-%016d-%x", blobPrefix(run), stage, from, to, sum[:8])
 		if err := s.Blobs.Put(ctx, chunk.Blob, bytes.NewReader(raw), int64(len(raw))); err != nil {
-			return from, fmt.Errorf("keeping output of run %s: %w", run, err)
+			return done, fmt.Errorf("keeping output of run %s: %w", run, err)
 		}
 	} else {
 		chunk.Raw = raw
 	}
 	body, err := encode(chunk)
 	if err != nil {
-		return from, err
+		return done, err
 	}
-	_, err = s.ChangeRun(ctx, run, func(c *Change) error {
-		st, err := c.Stage(stage)
-		if err != nil {
+	var st *berth.Stage
+	done.Head, err = s.ChangeRun(ctx, run, func(c *Change) error {
+		if st, err = c.Stage(stage); err != nil {
 			return err
 		}
-		if st.Offset != from || st.Status.Ended() {
-			offset = st.Offset
+		done.Ours = st.Offset == from && !st.Status.Ended()
+		if !done.Ours {
 			return ErrUnchanged
 		}
-		st.Offset, offset = to, to
+		st.Offset = to
 		if len(raw) > 0 {
 			c.Write(berth.Write{Item: berth.Item{PK: pkRun(run), SK: skOutput(stage, from), Body: body}})
 			c.Event(berth.Event{Kind: berth.EventOutput, Stage: stage, Output: &berth.OutputPiece{From: from, To: to, Raw: chunk.Raw, Blob: chunk.Blob}})
@@ -63,7 +71,10 @@ func (s *Store) AppendOutput(ctx context.Context, run berth.RunID, stage berth.S
 		}
 		return nil
 	})
-	return offset, err
+	if st != nil {
+		done.Stage = *st
+	}
+	return done, err
 }
 
 // ReadOutput returns recorded spool bytes of a stage from offset on, at most

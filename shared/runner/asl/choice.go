@@ -8,7 +8,6 @@ import (
 // rule is one choice: a comparison of what is at Variable, or a combination of
 // rules. Exactly one operator is set.
 type rule struct {
-	Comment  string `json:"Comment"`
 	Variable string `json:"Variable"`
 	Next     string `json:"Next"`
 

@@ -49,7 +49,6 @@ type State struct {
 
 // retrier says when a failed task is tried again.
 type retrier struct {
-	Comment         string   `json:"Comment"`
 	ErrorEquals     []string `json:"ErrorEquals"`
 	IntervalSeconds int      `json:"IntervalSeconds"`
 	MaxAttempts     int      `json:"MaxAttempts"`
@@ -60,7 +59,6 @@ type retrier struct {
 
 // catcher says where a failed task goes on.
 type catcher struct {
-	Comment     string   `json:"Comment"`
 	ErrorEquals []string `json:"ErrorEquals"`
 	ResultPath  *string  `json:"ResultPath"`
 	Next        string   `json:"Next"`

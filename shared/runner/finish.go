@@ -1,0 +1,57 @@
+package runner
+
+import (
+	"context"
+
+	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/records"
+)
+
+// Finish ends the run with its first recorded outcome. Stages that never ran
+// are skipped; one that nobody saw the end of ends with the run.
+func (r *Runner) Finish(ctx context.Context, s State) (State, error) {
+	stages, err := r.Records.ListStages(ctx, s.Run)
+	if err != nil {
+		return s, err
+	}
+	_, _, err = r.changeLive(ctx, s.Run, func(c *records.Change) error {
+		if c.Head.Outcome == nil {
+			o := outcomeOfFailure(c.Head, s.Failure)
+			c.Head.Outcome = &o
+		}
+		for _, stage := range stages {
+			if !stage.Status.Ended() {
+				if err := r.abandon(c, stage.ID); err != nil {
+					return err
+				}
+			}
+		}
+		o := c.Head.Outcome
+		c.Head.Reason, c.Head.Exit = o.Reason, o.Exit
+		c.SetStatus(o.Status)
+		return nil
+	})
+	if err == nil && r.MaxLiveRuns > 0 {
+		err = r.Records.LeaveRoom(ctx, roomScope, s.Run)
+	}
+	return s, err
+}
+
+// abandon closes a stage that did not come to its own end.
+func (r *Runner) abandon(c *records.Change, id berth.StageID) error {
+	stage, err := c.Stage(id)
+	if err != nil {
+		return err
+	}
+	switch stage.Status {
+	case berth.StagePending:
+		stage.Status = berth.StageSkipped
+	case berth.StageRunning:
+		exit := berth.Exit{Code: -1, Reason: berth.ExitLost, Message: "nobody saw the end of the command"}
+		if c.Head.Outcome.Status == berth.RunCancelled {
+			exit = berth.Exit{Code: -1, Reason: berth.ExitCancelled}
+		}
+		return r.closeStage(c, stage, exit)
+	}
+	return nil
+}

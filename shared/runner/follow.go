@@ -1,0 +1,98 @@
+package runner
+
+import (
+	"context"
+	"time"
+
+	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/records"
+)
+
+const (
+	defaultFollowTotal = 10 * time.Minute
+	defaultFlushEvery  = 100 * time.Millisecond
+	// longestRead is how long one read may hang: after it the mark of a cancel is
+	// looked for again.
+	longestRead = 5 * time.Second
+	longestPoll = 15 // seconds
+)
+
+// Follow attaches to the stage's command and records its output as it comes,
+// until the command has ended, or as long as the runner's fields say. It goes on
+// where the record ends, so nothing is lost or doubled whoever died before; two
+// at once do no harm.
+func (r *Runner) Follow(ctx context.Context, s State) (State, error) {
+	head, live, err := r.findLive(ctx, s.Run)
+	if err != nil {
+		return s, err
+	}
+	if !live {
+		return s.to(NextAdvance), nil
+	}
+	stage, err := r.Records.FindStage(ctx, s.Run, s.Stage)
+	if err != nil {
+		return s, err
+	}
+	if stage.Status != berth.StageRunning {
+		return s.to(NextAdvance), nil
+	}
+	sb, provider, err := r.sandboxOf(ctx, head)
+	if err != nil {
+		return s, err
+	}
+	f := &follower{
+		runner: r, run: s.Run, provider: provider, ref: berth.RefOf(sb), stage: stage, offset: stage.Offset,
+		cancelled: ending(head), began: r.Clock.Now(),
+	}
+	f.heard = f.began
+	ended, err := f.follow(ctx)
+	if err != nil {
+		return s, err
+	}
+	if ended {
+		return s.to(NextAdvance), nil
+	}
+	return r.unattached(s, provider, f.heardAny), nil
+}
+
+// unattached says how to go on with a command that runs on.
+func (r *Runner) unattached(s State, provider berth.Provider, heard bool) State {
+	if heard {
+		s.Polls = 0
+	}
+	_, nudges := provider.(Armer)
+	switch {
+	case r.FollowQuiet == 0:
+		return s.loop(NextFollow, 0)
+	case nudges:
+		return s.loop(NextAwait, 0)
+	}
+	return s.loop(NextPause, doubling(s.Polls, longestPoll))
+}
+
+// closeStage records the end of a stage within a change.
+func (r *Runner) closeStage(c *records.Change, stage *berth.Stage, exit berth.Exit) error {
+	now := r.Clock.Now()
+	stage.Exit, stage.EndedAt = &exit, &now
+	switch {
+	case exit.Succeeded():
+		stage.Status = berth.StageSucceeded
+	case exit.Reason == berth.ExitCancelled:
+		stage.Status = berth.StageCancelled
+	default:
+		stage.Status = berth.StageFailed
+	}
+	if c.Head.Stage == stage.ID {
+		c.Head.Stage, c.Head.Token = "", ""
+	}
+	if o := c.Head.Outcome; o != nil && o.Exit == nil {
+		o.Exit = &exit
+	}
+	cmd, err := c.Command(berth.Command{ID: stage.Command, Sandbox: c.Head.Sandbox, Stage: stage.ID, StartedAt: stage.StartedAt})
+	if err != nil {
+		return err
+	}
+	cmd.Status, cmd.Exit, cmd.EndedAt = berth.CommandEnded, &exit, &now
+	c.Event(berth.Event{Kind: berth.EventStageEnded, Stage: stage.ID, Status: string(stage.Status), Exit: &exit})
+	return nil
+}

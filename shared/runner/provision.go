@@ -1,0 +1,145 @@
+package runner
+
+import (
+	"context"
+	"time"
+
+	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/records"
+)
+
+const (
+	defaultPatience = 2 * time.Second
+	firstLook       = 10 * time.Millisecond // between two looks of one Provision
+	lastLook        = 250 * time.Millisecond
+	longestWait     = 15 // seconds, between two Provisions
+)
+
+// Provision makes the sandbox, or looks how far it is. It is ready only when
+// bash has answered; a sandbox that cannot be made fails the run.
+func (r *Runner) Provision(ctx context.Context, s State) (State, error) {
+	head, live, err := r.findLive(ctx, s.Run)
+	switch {
+	case err != nil:
+		return s, err
+	case !live || ending(head):
+		return s.to(NextTeardown), nil
+	case head.Status == berth.RunRunning:
+		return s.to(NextAdvance), nil
+	}
+	def, err := r.Records.FindDefinition(ctx, s.Run)
+	if err != nil {
+		return s, err
+	}
+	provider, err := r.Providers.Find(def.Environment.Provider)
+	if err != nil {
+		return r.fail(ctx, s, reasonOf(berth.ReasonProviderDisabled, err))
+	}
+	state, err := provider.Provision(ctx, berth.SandboxSpec{
+		ID: head.Sandbox, Installation: r.Installation, Run: s.Run,
+		Environment: def.Environment, Directory: def.Directory, Labels: def.Environment.Labels,
+	})
+	if err == nil {
+		state, err = r.watch(ctx, provider, s.Run, state)
+	}
+	if err != nil {
+		if transient(err) {
+			return s, berth.Wrap(err, "making sandbox "+string(head.Sandbox))
+		}
+		return r.fail(ctx, s, reasonOf(berth.ReasonProvisionFailed, err))
+	}
+	return r.provisioned(ctx, s, state)
+}
+
+// watch looks at a sandbox that is being made for a short while, so that one
+// that is soon ready costs no wait of the machine.
+func (r *Runner) watch(ctx context.Context, provider berth.Provider, run berth.RunID, state berth.SandboxState) (berth.SandboxState, error) {
+	patience := r.ProvisionPatience
+	if patience == 0 {
+		patience = defaultPatience
+	}
+	until := r.Clock.Now().Add(patience)
+	for look := firstLook; state.Status == berth.SandboxCreating && r.Clock.Now().Before(until); look = min(2*look, lastLook) {
+		if err := r.Clock.Sleep(ctx, look); err != nil {
+			return state, err
+		}
+		head, live, err := r.findLive(ctx, run)
+		if err != nil || !live || ending(head) {
+			return state, err
+		}
+		if state, err = provider.Describe(ctx, berth.SandboxRef{ID: state.ID, Ref: state.Ref}); err != nil {
+			return state, err
+		}
+	}
+	return state, nil
+}
+
+func (r *Runner) provisioned(ctx context.Context, s State, state berth.SandboxState) (State, error) {
+	switch state.Status {
+	case berth.SandboxReady:
+		return r.ready(ctx, s, state)
+	case berth.SandboxCreating:
+		return r.stillCreating(ctx, s, state)
+	case berth.SandboxGone:
+		return r.fail(ctx, s, berth.Reason{Code: berth.ReasonLost, Message: "the sandbox was gone before it was ready"})
+	}
+	reason := berth.Reason{Code: berth.ReasonProvisionFailed, Message: "the sandbox is " + string(state.Status)}
+	if state.Reason != nil {
+		reason = *state.Reason
+	}
+	return r.fail(ctx, s, reason)
+}
+
+// ready records the sandbox and lets the run begin, in one step.
+func (r *Runner) ready(ctx context.Context, s State, state berth.SandboxState) (State, error) {
+	head, live, err := r.changeLive(ctx, s.Run, func(c *records.Change) error {
+		if c.Head.Status == berth.RunRunning {
+			return records.ErrUnchanged
+		}
+		sb, err := c.Sandbox()
+		if err != nil {
+			return err
+		}
+		sb.Ref, sb.Workspace, sb.Hint = state.Ref, state.Workspace, state.Hint
+		c.SetSandboxStatus(sb, berth.SandboxReady, nil)
+		if !ending(c.Head) {
+			c.SetStatus(berth.RunRunning)
+		}
+		return nil
+	})
+	if err != nil {
+		return s, err
+	}
+	if !live || ending(head) {
+		return s.to(NextTeardown), nil
+	}
+	return s.to(NextAdvance), nil
+}
+
+// stillCreating records how far the sandbox is and waits.
+func (r *Runner) stillCreating(ctx context.Context, s State, state berth.SandboxState) (State, error) {
+	head, live, err := r.changeLive(ctx, s.Run, func(c *records.Change) error {
+		sb, err := c.Sandbox()
+		if err != nil {
+			return err
+		}
+		known := sb.Ref == state.Ref
+		said := sb.Reason != nil && sb.Reason.Message == state.Detail
+		if known && (state.Detail == "" || said) {
+			return records.ErrUnchanged
+		}
+		sb.Ref = state.Ref
+		if state.Detail != "" && !said {
+			sb.Reason = &berth.Reason{Code: "progress", Message: state.Detail}
+			c.Event(berth.Event{Kind: berth.EventSandboxProgress, Message: state.Detail})
+		}
+		return nil
+	})
+	if err != nil {
+		return s, err
+	}
+	if !live || ending(head) {
+		return s.to(NextTeardown), nil
+	}
+	return s.loop(NextWait, doubling(s.Polls, longestWait)), nil
+}
