@@ -7,18 +7,19 @@ import (
 	"github.com/berth-dev/berth/shared/berth"
 )
 
-type commandInput struct {
-	sandboxInput
+// CommandParams name a command.
+type CommandParams struct {
+	SandboxParams
 	Command string `path:"cid" doc:"Command id" example:"build-1"`
 }
 
 // command finds the sandbox and checks the command's id.
-func (a *API) command(ctx context.Context, in commandInput) (berth.Sandbox, berth.CommandID, error) {
+func (a *API) command(ctx context.Context, in CommandParams) (berth.Sandbox, berth.CommandID, error) {
 	id, err := berth.ParseCommandID(in.Command)
 	if err != nil {
 		return berth.Sandbox{}, "", at("path.cid", err)
 	}
-	sb, err := a.sandbox(ctx, in.sandboxInput)
+	sb, err := a.sandbox(ctx, in.SandboxParams)
 	return sb, id, err
 }
 
@@ -50,8 +51,8 @@ func commandOperations() []operation {
 }
 
 type startInput struct {
-	sandboxInput
-	keyInput
+	SandboxParams
+	KeyParams
 }
 
 func (a *API) startCommand(ctx context.Context, in *startInput) (*created[berth.Command], error) {
@@ -65,12 +66,12 @@ func (a *API) startCommand(ctx context.Context, in *startInput) (*created[berth.
 	if err := f.err(); err != nil {
 		return nil, err
 	}
-	sb, err := a.sandbox(ctx, in.sandboxInput)
+	sb, err := a.sandbox(ctx, in.SandboxParams)
 	if err != nil {
 		return nil, err
 	}
 	var cmd berth.Command
-	id, replayed, err := a.once(ctx, in.keyInput, raw, 202, func() (string, error) {
+	id, replayed, err := a.once(ctx, in.KeyParams, raw, 202, func() (string, error) {
 		cmd, err = a.cfg.Plane.StartCommand(ctx, sb, req)
 		return string(cmd.ID), err
 	})
@@ -95,7 +96,7 @@ func checkCommand(f *faults, req berth.CommandRequest) {
 	f.problems.Add(berth.ValidateEnv("env", req.Env)...)
 }
 
-func (a *API) findCommand(ctx context.Context, in *commandInput) (*body[berth.Command], error) {
+func (a *API) findCommand(ctx context.Context, in *CommandParams) (*body[berth.Command], error) {
 	sb, id, err := a.command(ctx, *in)
 	if err != nil {
 		return nil, err
@@ -105,8 +106,8 @@ func (a *API) findCommand(ctx context.Context, in *commandInput) (*body[berth.Co
 }
 
 type outputInput struct {
-	commandInput
-	readInput
+	CommandParams
+	ReadParams
 }
 
 func (a *API) readOutput(ctx context.Context, in *outputInput) (*body[berth.OutputReply], error) {
@@ -115,7 +116,7 @@ func (a *API) readOutput(ctx context.Context, in *outputInput) (*body[berth.Outp
 	if err := f.err(); err != nil {
 		return nil, err
 	}
-	sb, id, err := a.command(ctx, in.commandInput)
+	sb, id, err := a.command(ctx, in.CommandParams)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +131,7 @@ func (a *API) readOutput(ctx context.Context, in *outputInput) (*body[berth.Outp
 	return &body[berth.OutputReply]{reply}, err
 }
 
-func (a *API) writeStdin(ctx context.Context, in *commandInput) (*body[berth.StdinReply], error) {
+func (a *API) writeStdin(ctx context.Context, in *CommandParams) (*body[berth.StdinReply], error) {
 	var f faults
 	var req berth.StdinRequest
 	_, err := readJSON(ctx, &req)
@@ -150,8 +151,8 @@ func (a *API) writeStdin(ctx context.Context, in *commandInput) (*body[berth.Std
 }
 
 type signalInput struct {
-	commandInput
-	keyInput
+	CommandParams
+	KeyParams
 }
 
 func (a *API) signalCommand(ctx context.Context, in *signalInput) (*empty, error) {
@@ -163,11 +164,11 @@ func (a *API) signalCommand(ctx context.Context, in *signalInput) (*empty, error
 	if req.Signal == "" {
 		return nil, berth.FieldErrorf(berth.CodeInvalid, "signal", "is missing: name one, such as TERM")
 	}
-	sb, id, err := a.command(ctx, in.commandInput)
+	sb, id, err := a.command(ctx, in.CommandParams)
 	if err != nil {
 		return nil, err
 	}
-	_, _, err = a.once(ctx, in.keyInput, raw, 204, func() (string, error) {
+	_, _, err = a.once(ctx, in.KeyParams, raw, 204, func() (string, error) {
 		return string(id), a.cfg.Plane.SignalCommand(ctx, sb, id, req.Signal)
 	})
 	return nil, err

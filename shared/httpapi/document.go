@@ -72,7 +72,7 @@ func (a *API) document(op *huma.Operation, route Route, s spec) {
 		status := code.Info().HTTP
 		byStatus[status] = append(byStatus[status], string(code))
 	}
-	schema := a.huma.OpenAPI().Components.Schemas.Schema(typeOf(Problem{}), true, "")
+	schema := a.huma.OpenAPI().Components.Schemas.Schema(typeOf(ProblemDocument{}), true, "")
 	for status, codes := range byStatus {
 		op.Responses[strconv.Itoa(status)] = &huma.Response{
 			Description: http.StatusText(status) + ": code " + strings.Join(codes, " or "),

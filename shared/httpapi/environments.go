@@ -10,11 +10,12 @@ import (
 	"github.com/berth-dev/berth/shared/strict"
 )
 
-type environmentInput struct {
+// EnvironmentParams name an environment.
+type EnvironmentParams struct {
 	ID string `path:"id" doc:"Slug of the environment" example:"default"`
 }
 
-func (in environmentInput) id() (berth.EnvironmentID, error) {
+func (in EnvironmentParams) id() (berth.EnvironmentID, error) {
 	id, err := berth.ParseEnvironmentID(in.ID)
 	if err != nil {
 		return "", at("path.id", err)
@@ -23,8 +24,8 @@ func (in environmentInput) id() (berth.EnvironmentID, error) {
 }
 
 type environmentChange struct {
-	environmentInput
-	matchInput
+	EnvironmentParams
+	MatchParams
 }
 
 // taggedEnvironment is an environment with its version.
@@ -67,7 +68,7 @@ func environmentOperations() []operation {
 	}
 }
 
-func (a *API) listEnvironments(ctx context.Context, in *pageInput) (*body[berth.List[berth.Environment]], error) {
+func (a *API) listEnvironments(ctx context.Context, in *PageParams) (*body[berth.List[berth.Environment]], error) {
 	return listPage(ctx, *in, func(ctx context.Context, limit int, cursor string) ([]berth.Environment, string, error) {
 		stored, next, err := a.cfg.Plane.ListEnvironments(ctx, limit, cursor)
 		items := make([]berth.Environment, len(stored))
@@ -78,7 +79,7 @@ func (a *API) listEnvironments(ctx context.Context, in *pageInput) (*body[berth.
 	})
 }
 
-func (a *API) findEnvironment(ctx context.Context, in *environmentInput) (*taggedEnvironment, error) {
+func (a *API) findEnvironment(ctx context.Context, in *EnvironmentParams) (*taggedEnvironment, error) {
 	id, err := in.id()
 	if err != nil {
 		return nil, err
@@ -98,7 +99,7 @@ type createdEnvironment struct {
 	Body     berth.Environment
 }
 
-func (a *API) createEnvironment(ctx context.Context, in *keyInput) (*createdEnvironment, error) {
+func (a *API) createEnvironment(ctx context.Context, in *KeyParams) (*createdEnvironment, error) {
 	e := berth.EnvironmentDefaults()
 	raw, err := readJSON(ctx, &e)
 	if err != nil {
@@ -232,7 +233,7 @@ func (a *API) deleteEnvironment(ctx context.Context, in *environmentChange) (*em
 	return nil, a.cfg.Plane.DeleteEnvironment(ctx, id, old.Version)
 }
 
-func (a *API) checkEnvironment(ctx context.Context, in *environmentInput) (*body[berth.Preflight], error) {
+func (a *API) checkEnvironment(ctx context.Context, in *EnvironmentParams) (*body[berth.Preflight], error) {
 	id, err := in.id()
 	if err != nil {
 		return nil, err

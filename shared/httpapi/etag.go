@@ -7,8 +7,8 @@ import (
 	"github.com/berth-dev/berth/shared/berth"
 )
 
-// matchInput is what a change of an environment takes.
-type matchInput struct {
+// MatchParams are what a change of an environment takes.
+type MatchParams struct {
 	IfMatch string `header:"If-Match" doc:"The ETag that you read, or * for whatever is there" example:"\"3\""`
 }
 
@@ -19,7 +19,7 @@ func etag(version int64) string { return `"` + strconv.FormatInt(version, 10) + 
 
 // matches reports whether a resource of this version may be changed. Errors:
 // precondition_required without the header, malformed, stale.
-func (in matchInput) matches(version int64) error {
+func (in MatchParams) matches(version int64) error {
 	header := strings.TrimSpace(in.IfMatch)
 	switch header {
 	case "":
@@ -43,7 +43,7 @@ func (in matchInput) matches(version int64) error {
 }
 
 // checkSyntax is matches before the resource is read.
-func (in matchInput) checkSyntax() error {
+func (in MatchParams) checkSyntax() error {
 	if header := strings.TrimSpace(in.IfMatch); header != "" && header != "*" {
 		_, err := parseTags(header)
 		return err
@@ -83,12 +83,12 @@ func parseTags(header string) ([]string, error) {
 	}
 }
 
-// createOnlyInput is what an upsert takes.
-type createOnlyInput struct {
+// CreateOnlyParams are what an upsert takes.
+type CreateOnlyParams struct {
 	IfNoneMatch string `header:"If-None-Match" doc:"* creates only: one that exists is 412" example:"*"`
 }
 
-func (in createOnlyInput) createOnly() (bool, error) {
+func (in CreateOnlyParams) createOnly() (bool, error) {
 	switch strings.TrimSpace(in.IfNoneMatch) {
 	case "":
 		return false, nil

@@ -15,8 +15,8 @@ import (
 )
 
 type eventsInput struct {
-	runInput
-	waitInput
+	RunParams
+	WaitParams
 	After  string `query:"after" doc:"Sequence number to begin after; 0 unless given" example:"0"`
 	Limit  string `query:"limit" doc:"Most events, 1 to 100; 100 unless given" example:"100"`
 	LastID string `header:"Last-Event-ID" doc:"With text/event-stream: the id that was read last; it beats after"`
@@ -55,7 +55,7 @@ func (a *API) readEvents(ctx context.Context, in *eventsInput) (*eventsReply, er
 	if err := f.err(); err != nil {
 		return nil, err
 	}
-	id, err := a.run(ctx, in.runInput)
+	id, err := a.run(ctx, in.RunParams)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ type exchange struct {
 	status    int
 	sent      bool
 	bytes     int64
-	problem   *Problem
+	problem   *ProblemDocument
 }
 
 type exchangeKey struct{}
@@ -160,7 +160,7 @@ func (x *exchange) reply(v any) error {
 		x.fail(fmt.Errorf("encoding the answer: %w", err))
 		return nil
 	}
-	if p, ok := v.(*Problem); ok {
+	if p, ok := v.(*ProblemDocument); ok {
 		x.problem = p
 		p.headers(x.Header())
 	} else if buf.Len() > MaxBody {

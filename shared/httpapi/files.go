@@ -11,13 +11,14 @@ import (
 	"github.com/berth-dev/berth/shared/berth"
 )
 
-type fileInput struct {
-	sandboxInput
+// FileParams name a file.
+type FileParams struct {
+	SandboxParams
 	Path  string `query:"path" required:"true" doc:"Relative to the workspace, or absolute within it" example:"src/main.go"`
 	Guard string `query:"guard" doc:"Read-before-write under this name: what it has not read, or what changed since, may not be replaced or deleted" example:"agent-1"`
 }
 
-func (in fileInput) check(f *faults) {
+func (in FileParams) check(f *faults) {
 	checkPath(f, "query.path", in.Path)
 	checkGuard(f, "query.guard", in.Guard)
 }
@@ -46,7 +47,7 @@ func checkGuard(f *faults, location, guard string) {
 
 // files finds the provider of a sandbox that can serve files now. Errors: those
 // of sandbox, conflict naming the state it is in.
-func (a *API) files(ctx context.Context, in sandboxInput) (berth.Provider, berth.SandboxRef, error) {
+func (a *API) files(ctx context.Context, in SandboxParams) (berth.Provider, berth.SandboxRef, error) {
 	sb, err := a.sandbox(ctx, in)
 	if err != nil {
 		return nil, berth.SandboxRef{}, err
@@ -86,7 +87,7 @@ func fileOperations() []operation {
 }
 
 type readFileInput struct {
-	fileInput
+	FileParams
 	Offset string `query:"offset" doc:"next_offset of the piece before; 0 unless given" example:"0"`
 	Limit  string `query:"limit" doc:"Most bytes, up to 1048576; 1048576 unless given" example:"65536"`
 	Accept string `header:"Accept" hidden:"true"`
@@ -105,7 +106,7 @@ func (a *API) readFile(ctx context.Context, in *readFileInput) (*fileReply, erro
 	if err := f.err(); err != nil {
 		return nil, err
 	}
-	provider, ref, err := a.files(ctx, in.sandboxInput)
+	provider, ref, err := a.files(ctx, in.SandboxParams)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +134,7 @@ func (a *API) readFile(ctx context.Context, in *readFileInput) (*fileReply, erro
 }
 
 type writeFileInput struct {
-	fileInput
+	FileParams
 	Mode string `query:"mode" doc:"Permission bits in octal; 0644 unless given" example:"0755"`
 }
 
@@ -149,7 +150,7 @@ func (a *API) writeFile(ctx context.Context, in *writeFileInput) (*body[berth.Fi
 	if err != nil {
 		return nil, err
 	}
-	provider, ref, err := a.files(ctx, in.sandboxInput)
+	provider, ref, err := a.files(ctx, in.SandboxParams)
 	if err != nil {
 		return nil, err
 	}
@@ -157,13 +158,13 @@ func (a *API) writeFile(ctx context.Context, in *writeFileInput) (*body[berth.Fi
 	return &body[berth.FileInfo]{info}, err
 }
 
-func (a *API) deleteFile(ctx context.Context, in *fileInput) (*empty, error) {
+func (a *API) deleteFile(ctx context.Context, in *FileParams) (*empty, error) {
 	var f faults
 	in.check(&f)
 	if err := f.err(); err != nil {
 		return nil, err
 	}
-	provider, ref, err := a.files(ctx, in.sandboxInput)
+	provider, ref, err := a.files(ctx, in.SandboxParams)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +183,7 @@ func checkMatches(f *faults, pattern string, limit int) {
 	}
 }
 
-func (a *API) grepFiles(ctx context.Context, in *sandboxInput) (*body[berth.GrepResult], error) {
+func (a *API) grepFiles(ctx context.Context, in *SandboxParams) (*body[berth.GrepResult], error) {
 	var f faults
 	var q berth.GrepQuery
 	_, err := readJSON(ctx, &q)
@@ -205,7 +206,7 @@ func (a *API) grepFiles(ctx context.Context, in *sandboxInput) (*body[berth.Grep
 	return &body[berth.GrepResult]{result}, err
 }
 
-func (a *API) globFiles(ctx context.Context, in *sandboxInput) (*body[berth.GlobResult], error) {
+func (a *API) globFiles(ctx context.Context, in *SandboxParams) (*body[berth.GlobResult], error) {
 	var f faults
 	var q berth.GlobQuery
 	_, err := readJSON(ctx, &q)

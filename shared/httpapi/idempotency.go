@@ -15,7 +15,7 @@ const keepTime = 10 * time.Second
 
 // once runs create, or finds that an earlier request with the same key did: then
 // resource is what that one made. The key is bound to path and body.
-func (a *API) once(ctx context.Context, in keyInput, body []byte, status int, create func() (resource string, err error)) (resource string, replayed bool, err error) {
+func (a *API) once(ctx context.Context, in KeyParams, body []byte, status int, create func() (resource string, err error)) (resource string, replayed bool, err error) {
 	if in.Key == "" {
 		resource, err = create()
 		return resource, false, err

@@ -12,7 +12,7 @@ const replyRoom = MaxBody - 64<<10
 
 // listPage answers a page of a list. Items can be so large that a page as long as
 // was asked for is over the cap of an answer; then it is shorter.
-func listPage[T any](ctx context.Context, in pageInput, list func(ctx context.Context, limit int, cursor string) ([]T, string, error)) (*body[berth.List[T]], error) {
+func listPage[T any](ctx context.Context, in PageParams, list func(ctx context.Context, limit int, cursor string) ([]T, string, error)) (*body[berth.List[T]], error) {
 	limit, err := in.limit()
 	if err != nil {
 		return nil, err

@@ -11,8 +11,8 @@ import (
 )
 
 type logsInput struct {
-	runInput
-	readInput
+	RunParams
+	ReadParams
 	Stage string `query:"stage" doc:"Stage to read; the one of the run's own command unless given" example:"command"`
 }
 
@@ -35,7 +35,7 @@ func (a *API) readLogs(ctx context.Context, in *logsInput) (*body[berth.OutputRe
 	if err := f.err(); err != nil {
 		return nil, err
 	}
-	id, err := a.run(ctx, in.runInput)
+	id, err := a.run(ctx, in.RunParams)
 	if err != nil {
 		return nil, err
 	}

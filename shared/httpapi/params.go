@@ -9,10 +9,11 @@ import (
 )
 
 // Parameters are taken as text and parsed here, so that every fault is named at
-// its place and none is answered in a library's words.
+// its place and none is answered in a library's words. Structs of parameters that operations
+// embed are exported, as huma passes over fields that are not.
 
-// pageInput is what every list takes.
-type pageInput struct {
+// PageParams are what every list takes.
+type PageParams struct {
 	Limit  string `query:"limit" doc:"Most items, 1 to 100; 20 unless given" example:"20"`
 	Cursor string `query:"cursor" doc:"next of the page before"`
 }
@@ -22,7 +23,7 @@ const (
 	maxLimit     = 100
 )
 
-func (in pageInput) limit() (int, error) {
+func (in PageParams) limit() (int, error) {
 	n, err := number("query.limit", in.Limit, defaultLimit, 1, maxLimit)
 	return int(n), err
 }
@@ -42,12 +43,12 @@ func number(location, text string, absent, low, high int64) (int64, error) {
 // maxWait is the longest that a long poll lasts.
 const maxWait = 20 * time.Second
 
-// waitInput is what every long poll takes.
-type waitInput struct {
+// WaitParams are what every long poll takes.
+type WaitParams struct {
 	Wait string `query:"wait" doc:"How long to wait for something new when there is nothing yet: seconds, or one number and ms or s; at most 20s" example:"20s"`
 }
 
-func (in waitInput) wait() (time.Duration, error) {
+func (in WaitParams) wait() (time.Duration, error) {
 	text := in.Wait
 	if text == "" || strings.Trim(text, "0123456789") == "" && strings.Trim(text, "0") == "" {
 		return 0, nil
@@ -62,21 +63,21 @@ func (in waitInput) wait() (time.Duration, error) {
 	return d, nil
 }
 
-// readInput is what every reader of output takes.
-type readInput struct {
-	waitInput
+// ReadParams are what every reader of output takes.
+type ReadParams struct {
+	WaitParams
 	Offset string `query:"offset" doc:"next_offset of the piece before; 0 unless given" example:"0"`
 	Limit  string `query:"limit" doc:"Most bytes, up to 1048576, frames being whole; 1048576 unless given" example:"65536"`
 }
 
-// outputRead is a parsed readInput.
+// outputRead is a parsed ReadParams.
 type outputRead struct {
 	offset int64
 	limit  int
 	wait   time.Duration
 }
 
-func (in readInput) parse(f *faults) (read outputRead) {
+func (in ReadParams) parse(f *faults) (read outputRead) {
 	var limit int64
 	var err error
 	read.offset, err = offset(in.Offset)

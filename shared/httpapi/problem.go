@@ -8,8 +8,8 @@ import (
 	"github.com/berth-dev/berth/shared/berth"
 )
 
-// Problem is the body of every error answer (RFC 9457).
-type Problem struct {
+// ProblemDocument is the body of every error answer (RFC 9457).
+type ProblemDocument struct {
 	Type        string          `json:"type" doc:"Always about:blank: code tells the kind" example:"about:blank"`
 	Title       string          `json:"title" doc:"What the code means" example:"Invalid request"`
 	Status      int             `json:"status" doc:"HTTP status" example:"422"`
@@ -26,7 +26,7 @@ type Problem struct {
 const internalDetail = "berth could not do this because of an error of its own; the server's log has it under the request id"
 
 // problemOf makes the answer for err. An error without a code is internal.
-func problemOf(err error, requestID string) *Problem {
+func problemOf(err error, requestID string) *ProblemDocument {
 	var e *berth.Error
 	switch {
 	case errors.As(err, &e):
@@ -38,7 +38,7 @@ func problemOf(err error, requestID string) *Problem {
 		e = berth.Errorf(berth.CodeInternal, internalDetail)
 	}
 	info := e.Code.Info()
-	p := &Problem{
+	p := &ProblemDocument{
 		Type: "about:blank", Title: info.Title, Status: info.HTTP, Detail: e.Message, Code: info.Code,
 		RequestID: requestID, Remediation: e.Remediation, Errors: e.Problems, cause: err,
 	}
@@ -53,16 +53,16 @@ func problemOf(err error, requestID string) *Problem {
 	return p
 }
 
-func (p *Problem) Error() string { return p.Detail }
+func (p *ProblemDocument) Error() string { return p.Detail }
 
 // GetStatus and ContentType are what huma asks an error for.
-func (p *Problem) GetStatus() int { return p.Status }
+func (p *ProblemDocument) GetStatus() int { return p.Status }
 
 // ContentType is application/problem+json whatever was negotiated.
-func (p *Problem) ContentType(string) string { return mediaProblem }
+func (p *ProblemDocument) ContentType(string) string { return mediaProblem }
 
 // headers adds what HTTP wants beside the body.
-func (p *Problem) headers(h http.Header) {
+func (p *ProblemDocument) headers(h http.Header) {
 	switch p.Code {
 	case berth.CodeUnauthenticated:
 		h.Set("WWW-Authenticate", "Bearer")

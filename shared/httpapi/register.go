@@ -69,8 +69,8 @@ type created[T any] struct {
 	Body     T
 }
 
-// keyInput is what routes that honour an Idempotency-Key take.
-type keyInput struct {
+// KeyParams are what routes that honour an Idempotency-Key take.
+type KeyParams struct {
 	Key string `header:"Idempotency-Key" doc:"1 to 128 visible ASCII characters. The same key gives the same result for 24 hours" example:"f3a1c9"`
 }
 

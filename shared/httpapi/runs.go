@@ -6,12 +6,13 @@ import (
 	"github.com/berth-dev/berth/shared/berth"
 )
 
-type runInput struct {
+// RunParams name a run.
+type RunParams struct {
 	ID string `path:"id" doc:"Run id, or its first 6 characters or more when no other begins so" example:"01jd3v6d0x2m5p8q9r7s4t1v0w"`
 }
 
 // run resolves the id. Errors: invalid, not_found, conflict with the candidates.
-func (a *API) run(ctx context.Context, in runInput) (berth.RunID, error) {
+func (a *API) run(ctx context.Context, in RunParams) (berth.RunID, error) {
 	id, err := a.cfg.Records.ResolveRun(ctx, in.ID)
 	if err != nil {
 		return "", at("path.id", err)
@@ -48,11 +49,11 @@ func runOperations() []operation {
 	}
 }
 
-func (a *API) listRuns(ctx context.Context, in *pageInput) (*body[berth.List[berth.RunSummary]], error) {
+func (a *API) listRuns(ctx context.Context, in *PageParams) (*body[berth.List[berth.RunSummary]], error) {
 	return listPage(ctx, *in, a.cfg.Records.ListRuns)
 }
 
-func (a *API) createRun(ctx context.Context, in *keyInput) (*created[berth.Run], error) {
+func (a *API) createRun(ctx context.Context, in *KeyParams) (*created[berth.Run], error) {
 	var req berth.RunRequest
 	raw, err := readJSON(ctx, &req)
 	if err != nil {
@@ -78,7 +79,7 @@ func (a *API) preflightRun(ctx context.Context, _ *empty) (*body[berth.Preflight
 	return &body[berth.Preflight]{report}, err
 }
 
-func (a *API) findRun(ctx context.Context, in *runInput) (*body[berth.Run], error) {
+func (a *API) findRun(ctx context.Context, in *RunParams) (*body[berth.Run], error) {
 	id, err := a.run(ctx, *in)
 	if err != nil {
 		return nil, err
@@ -87,7 +88,7 @@ func (a *API) findRun(ctx context.Context, in *runInput) (*body[berth.Run], erro
 	return &body[berth.Run]{run}, err
 }
 
-func (a *API) deleteRun(ctx context.Context, in *runInput) (*empty, error) {
+func (a *API) deleteRun(ctx context.Context, in *RunParams) (*empty, error) {
 	id, err := a.run(ctx, *in)
 	if err != nil {
 		return nil, err
@@ -95,7 +96,7 @@ func (a *API) deleteRun(ctx context.Context, in *runInput) (*empty, error) {
 	return nil, a.cfg.Plane.DeleteRun(ctx, id)
 }
 
-func (a *API) cancelRun(ctx context.Context, in *runInput) (*body[berth.Run], error) {
+func (a *API) cancelRun(ctx context.Context, in *RunParams) (*body[berth.Run], error) {
 	id, err := a.run(ctx, *in)
 	if err != nil {
 		return nil, err
@@ -107,7 +108,7 @@ func (a *API) cancelRun(ctx context.Context, in *runInput) (*body[berth.Run], er
 	return &body[berth.Run]{run}, err
 }
 
-func (a *API) listStages(ctx context.Context, in *runInput) (*body[berth.List[berth.Stage]], error) {
+func (a *API) listStages(ctx context.Context, in *RunParams) (*body[berth.List[berth.Stage]], error) {
 	id, err := a.run(ctx, *in)
 	if err != nil {
 		return nil, err

@@ -6,12 +6,13 @@ import (
 	"github.com/berth-dev/berth/shared/berth"
 )
 
-type sandboxInput struct {
+// SandboxParams name a sandbox.
+type SandboxParams struct {
 	ID string `path:"id" doc:"Sandbox id, or its first 6 characters or more when no other begins so" example:"01jd3v6d1b7k2n4p6r8t0v2x4z"`
 }
 
 // sandbox finds the record. Errors: invalid, not_found, conflict with the candidates.
-func (a *API) sandbox(ctx context.Context, in sandboxInput) (berth.Sandbox, error) {
+func (a *API) sandbox(ctx context.Context, in SandboxParams) (berth.Sandbox, error) {
 	id, err := a.cfg.Records.ResolveSandbox(ctx, in.ID)
 	if err != nil {
 		return berth.Sandbox{}, at("path.id", err)
@@ -34,16 +35,16 @@ func sandboxOperations() []operation {
 	}
 }
 
-func (a *API) listSandboxes(ctx context.Context, in *pageInput) (*body[berth.List[berth.Sandbox]], error) {
+func (a *API) listSandboxes(ctx context.Context, in *PageParams) (*body[berth.List[berth.Sandbox]], error) {
 	return listPage(ctx, *in, a.cfg.Records.ListSandboxes)
 }
 
-func (a *API) findSandbox(ctx context.Context, in *sandboxInput) (*body[berth.Sandbox], error) {
+func (a *API) findSandbox(ctx context.Context, in *SandboxParams) (*body[berth.Sandbox], error) {
 	sb, err := a.sandbox(ctx, *in)
 	return &body[berth.Sandbox]{sb}, err
 }
 
-func (a *API) destroySandbox(ctx context.Context, in *sandboxInput) (*empty, error) {
+func (a *API) destroySandbox(ctx context.Context, in *SandboxParams) (*empty, error) {
 	sb, err := a.sandbox(ctx, *in)
 	if err != nil {
 		return nil, err
@@ -51,15 +52,15 @@ func (a *API) destroySandbox(ctx context.Context, in *sandboxInput) (*empty, err
 	return nil, a.cfg.Plane.DestroySandbox(ctx, sb.ID)
 }
 
-func (a *API) stopSandbox(ctx context.Context, in *sandboxInput) (*body[berth.Sandbox], error) {
+func (a *API) stopSandbox(ctx context.Context, in *SandboxParams) (*body[berth.Sandbox], error) {
 	return a.changeSandbox(ctx, in, a.cfg.Plane.StopSandbox)
 }
 
-func (a *API) startSandbox(ctx context.Context, in *sandboxInput) (*body[berth.Sandbox], error) {
+func (a *API) startSandbox(ctx context.Context, in *SandboxParams) (*body[berth.Sandbox], error) {
 	return a.changeSandbox(ctx, in, a.cfg.Plane.StartSandbox)
 }
 
-func (a *API) changeSandbox(ctx context.Context, in *sandboxInput, change func(context.Context, berth.SandboxID) (berth.Sandbox, error)) (*body[berth.Sandbox], error) {
+func (a *API) changeSandbox(ctx context.Context, in *SandboxParams, change func(context.Context, berth.SandboxID) (berth.Sandbox, error)) (*body[berth.Sandbox], error) {
 	sb, err := a.sandbox(ctx, *in)
 	if err == nil {
 		sb, err = change(ctx, sb.ID)

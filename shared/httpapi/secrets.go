@@ -19,11 +19,11 @@ func secretOperations() []operation {
 	}
 }
 
-func (a *API) listSecrets(ctx context.Context, in *pageInput) (*body[berth.List[berth.Secret]], error) {
+func (a *API) listSecrets(ctx context.Context, in *PageParams) (*body[berth.List[berth.Secret]], error) {
 	return listPage(ctx, *in, a.cfg.Records.ListSecrets)
 }
 
-func (a *API) findSecret(ctx context.Context, in *nameInput) (*body[berth.Secret], error) {
+func (a *API) findSecret(ctx context.Context, in *NameParams) (*body[berth.Secret], error) {
 	name, err := in.name("secret")
 	if err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func discreet(err error) error {
 	return berth.Invalid(p.List())
 }
 
-func (a *API) deleteSecret(ctx context.Context, in *nameInput) (*empty, error) {
+func (a *API) deleteSecret(ctx context.Context, in *NameParams) (*empty, error) {
 	name, err := in.name("secret")
 	if err != nil {
 		return nil, err

@@ -15,12 +15,13 @@ import (
 	"github.com/berth-dev/berth/shared/httpapi/transfer"
 )
 
-type transferInput struct {
+// TransferParams name a transfer.
+type TransferParams struct {
 	ID string `path:"id" doc:"Transfer id, whole" example:"01jd3v6e5f7g9h1j3k5m7n9p1q"`
 }
 
 type signedInput struct {
-	transferInput
+	TransferParams
 	Expires   string `query:"expires" doc:"Part of the signed URL"`
 	Signature string `query:"signature" doc:"Part of the signed URL"`
 }
@@ -70,7 +71,7 @@ func (a *API) signed(ctx context.Context, t berth.Transfer) berth.Transfer {
 	return t
 }
 
-func (a *API) createTransfer(ctx context.Context, in *keyInput) (*created[berth.Transfer], error) {
+func (a *API) createTransfer(ctx context.Context, in *KeyParams) (*created[berth.Transfer], error) {
 	var f faults
 	var req berth.TransferRequest
 	raw, err := readJSON(ctx, &req)
@@ -126,8 +127,8 @@ func checkTransfer(f *faults, req berth.TransferRequest) {
 }
 
 type findTransferInput struct {
-	transferInput
-	waitInput
+	TransferParams
+	WaitParams
 }
 
 func (a *API) findTransfer(ctx context.Context, in *findTransferInput) (*body[berth.Transfer], error) {
@@ -146,7 +147,7 @@ func (a *API) findTransfer(ctx context.Context, in *findTransferInput) (*body[be
 	return &body[berth.Transfer]{a.signed(ctx, t)}, nil
 }
 
-func (a *API) commitTransfer(ctx context.Context, in *transferInput) (*body[berth.Transfer], error) {
+func (a *API) commitTransfer(ctx context.Context, in *TransferParams) (*body[berth.Transfer], error) {
 	t, err := a.transfers.Commit(ctx, berth.FoldID(in.ID))
 	if err != nil {
 		return nil, err

@@ -7,11 +7,12 @@ import (
 	"github.com/berth-dev/berth/shared/berth"
 )
 
-type nameInput struct {
+// NameParams name a variable or secret.
+type NameParams struct {
 	Name string `path:"name" doc:"1 to 128 letters, digits and underscores, not beginning with a digit" example:"NPM_REGISTRY"`
 }
 
-func (in nameInput) name(noun string) (string, error) {
+func (in NameParams) name(noun string) (string, error) {
 	name, err := berth.ParseName(noun+" name", in.Name)
 	if err != nil {
 		return "", at("path.name", err)
@@ -20,8 +21,8 @@ func (in nameInput) name(noun string) (string, error) {
 }
 
 type nameChange struct {
-	nameInput
-	createOnlyInput
+	NameParams
+	CreateOnlyParams
 }
 
 // upserted is the answer to a PUT that creates or replaces.
@@ -53,11 +54,11 @@ func variableOperations() []operation {
 	}
 }
 
-func (a *API) listVariables(ctx context.Context, in *pageInput) (*body[berth.List[berth.Variable]], error) {
+func (a *API) listVariables(ctx context.Context, in *PageParams) (*body[berth.List[berth.Variable]], error) {
 	return listPage(ctx, *in, a.cfg.Records.ListVariables)
 }
 
-func (a *API) findVariable(ctx context.Context, in *nameInput) (*body[berth.Variable], error) {
+func (a *API) findVariable(ctx context.Context, in *NameParams) (*body[berth.Variable], error) {
 	name, err := in.name("variable")
 	if err != nil {
 		return nil, err
@@ -91,7 +92,7 @@ func (a *API) putVariable(ctx context.Context, in *nameChange) (*upserted[berth.
 	return upsert(v, made), nil
 }
 
-func (a *API) deleteVariable(ctx context.Context, in *nameInput) (*empty, error) {
+func (a *API) deleteVariable(ctx context.Context, in *NameParams) (*empty, error) {
 	name, err := in.name("variable")
 	if err != nil {
 		return nil, err

@@ -19,6 +19,9 @@ func allFaults(err error, e berth.Environment) error {
 	seen := map[string]bool{}
 	var p berth.Problems
 	for _, problem := range decoding.Problems {
+		if problem.Location == "" { // it is no object at all
+			return err
+		}
 		p.Add(problem)
 		seen[problem.Location] = true
 	}

@@ -1,0 +1,207 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/records"
+)
+
+// testPlane keeps environments in the store and everything that runs in memory.
+// A function field that is set stands in for its method.
+type testPlane struct {
+	*records.Store
+
+	mu       sync.Mutex // guards what follows
+	created  []berth.RunRequest
+	by       []string
+	signals  []string
+	commands map[berth.CommandID]berth.Command
+	input    []byte
+	files    map[string]testFile
+
+	createRun     func(ctx context.Context, req berth.RunRequest) (berth.RunID, error)
+	commandOutput func(ctx context.Context, offset int64, limit int, wait time.Duration) (berth.OutputReply, error)
+	startCommand  func(req berth.CommandRequest) error
+}
+
+type testFile struct {
+	data []byte
+	mode uint32
+}
+
+func newTestPlane(s *records.Store) *testPlane {
+	return &testPlane{Store: s, commands: map[berth.CommandID]berth.Command{}, files: map[string]testFile{}}
+}
+
+func (p *testPlane) CreateRun(ctx context.Context, req berth.RunRequest, by string) (berth.RunID, error) {
+	p.mu.Lock()
+	p.created, p.by = append(p.created, req), append(p.by, by)
+	p.mu.Unlock()
+	if p.createRun != nil {
+		return p.createRun(ctx, req)
+	}
+	id := berth.RunID(p.IDs.NewID())
+	env := berth.LocalEnvironment()
+	_, err := p.Store.CreateRun(ctx, records.Head{ID: id, CreatedBy: by},
+		berth.Definition{Environment: env, Command: req.Command, Script: req.Script},
+		[]berth.Stage{{ID: "01-command", Kind: berth.StageCommand, Status: berth.StagePending}},
+		berth.Sandbox{ID: berth.SandboxID(p.IDs.NewID()), Provider: berth.ProviderLocal, Status: berth.SandboxCreating})
+	return id, err
+}
+
+func (p *testPlane) Preflight(context.Context, berth.RunRequest) (berth.Preflight, error) {
+	return berth.Preflight{OK: true, Checks: []berth.Check{{Name: "environment", Status: berth.CheckPass, Summary: "fine"}}}, nil
+}
+
+func (p *testPlane) CheckEnvironment(ctx context.Context, id berth.EnvironmentID) (berth.Preflight, error) {
+	e, err := p.FindEnvironment(ctx, id)
+	return berth.Preflight{OK: err == nil, Environment: &e.Environment}, err
+}
+
+func (p *testPlane) CancelRun(ctx context.Context, id berth.RunID) error {
+	_, err := p.ChangeRun(ctx, id, func(c *records.Change) error {
+		c.Head.CancelRequested = true
+		c.Event(berth.Event{Kind: berth.EventCancelRequested})
+		return nil
+	})
+	return err
+}
+
+func (p *testPlane) StopSandbox(ctx context.Context, id berth.SandboxID) (berth.Sandbox, error) {
+	return p.ChangeSandbox(ctx, id, func(sb *berth.Sandbox) error { sb.Status = berth.SandboxStopped; return nil })
+}
+
+func (p *testPlane) StartSandbox(ctx context.Context, id berth.SandboxID) (berth.Sandbox, error) {
+	return p.ChangeSandbox(ctx, id, func(sb *berth.Sandbox) error { sb.Status = berth.SandboxReady; return nil })
+}
+
+func (p *testPlane) DestroySandbox(ctx context.Context, id berth.SandboxID) error {
+	return p.DeleteSandbox(ctx, id)
+}
+
+func (p *testPlane) Provider(berth.ProviderKind) (berth.Provider, error) {
+	return testProvider{plane: p}, nil
+}
+
+func (p *testPlane) StartCommand(_ context.Context, sb berth.Sandbox, req berth.CommandRequest) (berth.Command, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.startCommand != nil {
+		if err := p.startCommand(req); err != nil {
+			return berth.Command{}, err
+		}
+	}
+	if req.ID == "" {
+		req.ID = berth.CommandID("made-" + string(rune('a'+len(p.commands))))
+	}
+	cmd := berth.Command{ID: req.ID, Sandbox: sb.ID, Argv: req.Command, Script: req.Script, Status: berth.CommandRunning, CreatedAt: p.Clock.Now()}
+	p.commands[req.ID] = cmd
+	return cmd, nil
+}
+
+func (p *testPlane) DescribeCommand(_ context.Context, _ berth.Sandbox, id berth.CommandID) (berth.Command, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	cmd, ok := p.commands[id]
+	if !ok {
+		return cmd, berth.Errorf(berth.CodeNotFound, "no command %s", id)
+	}
+	return cmd, nil
+}
+
+func (p *testPlane) CommandOutput(ctx context.Context, _ berth.Sandbox, _ berth.CommandID, offset int64, limit int, wait time.Duration) (berth.OutputReply, error) {
+	return p.commandOutput(ctx, offset, limit, wait)
+}
+
+func (p *testPlane) WriteInput(_ context.Context, _ berth.Sandbox, _ berth.CommandID, req berth.StdinRequest) (berth.StdinReply, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if req.Offset > int64(len(p.input)) {
+		return berth.StdinReply{}, berth.FieldErrorf(berth.CodeConflict, "offset", "leaves a gap")
+	}
+	if skip := int64(len(p.input)) - req.Offset; skip < int64(len(req.Data)) {
+		p.input = append(p.input, req.Data[skip:]...)
+	}
+	return berth.StdinReply{NextOffset: int64(len(p.input))}, nil
+}
+
+func (p *testPlane) SignalCommand(_ context.Context, _ berth.Sandbox, _ berth.CommandID, signal string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.signals = append(p.signals, signal)
+	return nil
+}
+
+// testProvider keeps files in memory; nothing else of a provider is asked for.
+type testProvider struct {
+	berth.Provider
+	plane *testPlane
+}
+
+func (p testProvider) ReadFile(_ context.Context, _ berth.SandboxRef, path string, offset, limit int64, _ string) (berth.FileData, error) {
+	p.plane.mu.Lock()
+	defer p.plane.mu.Unlock()
+	if path == "." {
+		data := berth.FileData{Info: berth.FileInfo{Path: ".", Kind: berth.FileDirectory}, EOF: true}
+		for _, name := range slices.Sorted(maps.Keys(p.plane.files)) {
+			data.Entries = append(data.Entries, berth.FileInfo{Path: name, Kind: berth.FileRegular})
+		}
+		return data, nil
+	}
+	f, ok := p.plane.files[path]
+	if !ok {
+		return berth.FileData{}, berth.FieldErrorf(berth.CodeNotFound, "path", "is not there")
+	}
+	size := int64(len(f.data))
+	from := min(offset, size)
+	to := min(from+limit, size)
+	return berth.FileData{
+		Info: berth.FileInfo{Path: path, Kind: berth.FileRegular, Size: size, Mode: f.mode},
+		Data: bytes.Clone(f.data[from:to]), Next: to, EOF: to == size,
+	}, nil
+}
+
+func (p testProvider) WriteFile(_ context.Context, _ berth.SandboxRef, path string, r io.Reader, size int64, mode uint32, guard string) (berth.FileInfo, error) {
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return berth.FileInfo{}, err
+	}
+	p.plane.mu.Lock()
+	defer p.plane.mu.Unlock()
+	if _, there := p.plane.files[path]; there && guard != "" {
+		return berth.FileInfo{}, berth.FieldErrorf(berth.CodeConflict, "path", "has not been read by this guard")
+	}
+	p.plane.files[path] = testFile{data, mode}
+	return berth.FileInfo{Path: path, Kind: berth.FileRegular, Size: size, Mode: mode}, nil
+}
+
+func (p testProvider) DeleteFile(_ context.Context, _ berth.SandboxRef, path, _ string) error {
+	p.plane.mu.Lock()
+	defer p.plane.mu.Unlock()
+	delete(p.plane.files, path)
+	return nil
+}
+
+func (p testProvider) Grep(_ context.Context, _ berth.SandboxRef, q berth.GrepQuery) (berth.GrepResult, error) {
+	p.plane.mu.Lock()
+	defer p.plane.mu.Unlock()
+	var out berth.GrepResult
+	for _, name := range slices.Sorted(maps.Keys(p.plane.files)) {
+		if strings.Contains(string(p.plane.files[name].data), q.Pattern) {
+			out.Matches = append(out.Matches, berth.GrepMatch{Path: name, Line: 1, Text: q.Pattern})
+		}
+	}
+	return out, nil
+}
+
+func (p testProvider) Glob(context.Context, berth.SandboxRef, berth.GlobQuery) (berth.GlobResult, error) {
+	return berth.GlobResult{}, nil
+}
