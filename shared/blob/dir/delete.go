@@ -25,9 +25,9 @@ func (b *Blobs) DeletePrefix(ctx context.Context, prefix string) error {
 		return b.explain(doing, err)
 	}
 	for _, name := range names {
-		// A file's name is its part and a suffix, which no part contains: both
-		// kinds of names begin as their part does.
-		if name == temporary || !strings.HasPrefix(strings.TrimSuffix(name, suffix), begin) {
+		// A file's name is its part and a suffix that no part contains, so files
+		// and folders both begin as their part does, and temporary as none.
+		if !strings.HasPrefix(name, begin) {
 			continue
 		}
 		if err := b.root.RemoveAll(filepath.Join(folder, name)); err != nil {

@@ -1,6 +1,7 @@
 package tabletest
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -32,6 +33,22 @@ func (suite) expiry(t *testing.T, e *env) {
 		t.Fatalf("%d items before they expire, want %d", got, len(names)+1)
 	}
 
+	// Until then it is an item like any other.
+	early, err := e.Put(ctx, item("x", "replaced", "too early"))
+	wantCode(t, fmt.Sprintf("Put of version 0 before the expiry = %d", early), err, berth.CodeStale)
+	wantCode(t, "Delete of version 0 before the expiry", e.Delete(ctx, "x", "deleted", 0), berth.CodeStale)
+	err = e.Transact(ctx, []berth.Write{{Item: item("x", "checked", ""), Check: true}, {Item: item("x", "new", "")}})
+	wantCode(t, "Transact with a check of version 0 before the expiry", err, berth.CodeStale)
+	err = e.Transact(ctx, []berth.Write{
+		{Item: at(lasting("checked"), 1), Check: true},
+		{Item: at(lasting("replaced"), 1)},
+		{Item: at(lasting("deleted"), 1), Delete: true},
+	})
+	if err != nil {
+		t.Fatalf("Transact before the expiry: %v", err)
+	}
+	e.mustPut(t, lasting("deleted"))
+
 	e.clock.Advance(11 * hour)
 	e.wantAbsent(t, "x", "read")
 	for _, q := range []berth.Query{{PK: "x", Limit: 1}, {PK: "x", Limit: 1, Descending: true}, {PK: "x", Limit: 100}, {Index: 1, PK: "xi", Limit: 2}} {
@@ -39,7 +56,7 @@ func (suite) expiry(t *testing.T, e *env) {
 			t.Fatalf("Query(%+v) after the expiry = %v, want what stays", q, sortKeys(got))
 		}
 	}
-	_, err := e.Put(ctx, at(item("x", "replaced", "new"), 1))
+	_, err = e.Put(ctx, at(item("x", "replaced", "new"), 2))
 	wantCode(t, "Put on an expired version", err, berth.CodeStale)
 	wantCode(t, "Delete of an expired version", e.Delete(ctx, "x", "deleted", 1), berth.CodeStale)
 	err = e.Transact(ctx, []berth.Write{{Item: at(item("x", "checked", ""), 1), Check: true}, {Item: item("x", "new", "")}})
