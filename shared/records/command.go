@@ -73,3 +73,20 @@ func (s *Store) ChangeCommand(ctx context.Context, sandbox berth.SandboxID, id b
 func noCommand(sandbox berth.SandboxID, id berth.CommandID) *berth.Error {
 	return berth.Errorf(berth.CodeNotFound, "sandbox %s has no command %s", sandbox, id)
 }
+
+// DeleteCommand forgets a command that was never started; an absent one is no error.
+func (s *Store) DeleteCommand(ctx context.Context, sandbox berth.SandboxID, id berth.CommandID) error {
+	for range maxRaces {
+		item, err := s.Table.Get(ctx, pkCommands(sandbox), skCommand(id))
+		if isNotFound(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.Table.Delete(ctx, item.PK, item.SK, item.Version); !isStale(err) {
+			return berth.Wrap(err, "forgetting command "+string(id))
+		}
+	}
+	return berth.Errorf(berth.CodeUnavailable, "command %s is being changed by others: try again", id)
+}

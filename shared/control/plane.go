@@ -1,0 +1,82 @@
+// Package control has the use cases of the control plane: what the HTTP API, a
+// schedule and the sweeper ask for, whatever the wiring.
+package control
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/config"
+	"github.com/berth-dev/berth/shared/records"
+	"github.com/berth-dev/berth/shared/runner"
+)
+
+// Plane is the control plane. All fields are required but those that say otherwise.
+type Plane struct {
+	Records      *records.Store
+	Providers    Providers
+	Secrets      berth.Secrets
+	Orchestrator berth.Orchestrator
+	IDs          berth.IDs
+	Clock        berth.Clock
+	Installation berth.InstallationID
+	Logger       *slog.Logger
+	// ServerDefault is the environment of runs that name none; empty is
+	// berth.DefaultEnvironmentID.
+	ServerDefault berth.EnvironmentID
+	// Policy is what the server allows. Which providers are on is taken from
+	// Providers.
+	Policy config.Policy
+	// Directories resolves the directory of local runs; nil is the server's file system.
+	Directories berth.Directories
+}
+
+// runner has the parts of the state machine that the API does by itself.
+func (p *Plane) runner() *runner.Runner {
+	return &runner.Runner{
+		Records: p.Records, Providers: p.Providers, Secrets: p.Secrets, Orchestrator: p.Orchestrator,
+		Clock: p.Clock, Installation: p.Installation, Logger: p.Logger,
+	}
+}
+
+func (p *Plane) environ() runner.Environ {
+	return runner.Environ{Records: p.Records, Secrets: p.Secrets}
+}
+
+func (p *Plane) policy() config.Policy {
+	policy := p.Policy
+	policy.Providers = p.Providers.Kinds()
+	return policy
+}
+
+// Provider returns a provider, or unsupported with what to do when it is off.
+func (p *Plane) Provider(kind berth.ProviderKind) (berth.Provider, error) {
+	return p.Providers.Find(kind)
+}
+
+// providerOf returns the sandbox's provider and its address there.
+func (p *Plane) providerOf(sb berth.Sandbox) (berth.Provider, berth.SandboxRef, error) {
+	provider, err := p.Providers.Find(sb.Provider)
+	return provider, berth.RefOf(sb), err
+}
+
+// liveRun returns conflict while the run is going.
+func (p *Plane) liveRun(ctx context.Context, id berth.RunID, doing string) error {
+	if id == "" {
+		return nil
+	}
+	head, err := p.Records.FindHead(ctx, id)
+	switch {
+	case berth.CodeOf(err) == berth.CodeNotFound:
+		return nil
+	case err != nil:
+		return err
+	case head.Status.Ended():
+		return nil
+	}
+	return &berth.Error{
+		Code: berth.CodeConflict, Message: "run " + string(id) + " is " + string(head.Status) + ": " + doing,
+		Remediation: "Wait for the run to end, or cancel it: berth runs cancel " + string(id),
+	}
+}

@@ -1,0 +1,61 @@
+package control
+
+import (
+	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/runner"
+)
+
+// Providers are the ones that are on, by kind.
+type Providers map[berth.ProviderKind]berth.Provider
+
+var _ runner.Providers = Providers{}
+
+// NewProviders registers providers under their kinds.
+func NewProviders(all ...berth.Provider) Providers {
+	p := Providers{}
+	for _, provider := range all {
+		p[provider.Kind()] = provider
+	}
+	return p
+}
+
+// switchOn says how each provider is turned on.
+var switchOn = map[berth.ProviderKind]string{
+	berth.ProviderLocal:   "It runs commands on the server itself. Switch it on with berth serve --allow-local.",
+	berth.ProviderDocker:  "Switch it on by starting Docker on the server, or by adding a host: berth host add.",
+	berth.ProviderDaytona: "Switch it on by giving the server a Daytona API key.",
+	berth.ProviderSSH:     "Switch it on by giving the server an SSH key.",
+	berth.ProviderExe:     "Switch it on by giving the server an SSH key that exe.dev knows.",
+	berth.ProviderSprites: "Switch it on by giving the server a Sprites token.",
+}
+
+// Find returns unsupported, with what to do, for a provider that is off.
+func (p Providers) Find(kind berth.ProviderKind) (berth.Provider, error) {
+	if provider := p[kind]; provider != nil {
+		return provider, nil
+	}
+	return nil, &berth.Error{
+		Code: berth.CodeUnsupported, Field: "provider", Message: "provider " + string(kind) + " is disabled on this server",
+		Remediation: switchOn[kind],
+	}
+}
+
+// All returns the providers in the order of documents.
+func (p Providers) All() []berth.Provider {
+	var all []berth.Provider
+	for _, kind := range p.Kinds() {
+		all = append(all, p[kind])
+	}
+	return all
+}
+
+// Kinds returns which are on, in the order of documents.
+func (p Providers) Kinds() []berth.ProviderKind {
+	var kinds []berth.ProviderKind
+	for _, kind := range berth.ProviderKinds {
+		if p[kind] != nil {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
+}
