@@ -186,3 +186,72 @@ func TestFailuresOfTheServiceAreExplained(t *testing.T) {
 		t.Errorf("Query when the request is wrong = %v, want internal: it is a fault of berth", err)
 	}
 }
+
+func TestAPageThatEndsOnTheExcludedBoundGoesOn(t *testing.T) {
+	t.Parallel()
+	key := func(sk string) map[string]types.AttributeValue {
+		return map[string]types.AttributeValue{
+			"pk": &types.AttributeValueMemberS{Value: "p"}, "sk": &types.AttributeValueMemberS{Value: sk},
+		}
+	}
+	large := key("b")
+	large["projected"] = &types.AttributeValueMemberS{Value: strings.Repeat("x", 900_000)}
+	// BETWEEN gives the bound "c" too, and DynamoDB may stop right there.
+	answers := []*dynamodb.QueryOutput{
+		{Items: []map[string]types.AttributeValue{large, key("c")}, LastEvaluatedKey: key("c")},
+		{},
+	}
+	client := &fakeClient{query: func(*dynamodb.QueryInput) (*dynamodb.QueryOutput, error) {
+		out := answers[0]
+		answers = answers[1:]
+		return out, nil
+	}}
+	table := dynamo.New(client, "berth", berth.SystemClock{})
+	page, err := table.Query(t.Context(), berth.Query{PK: "p", After: "a", Before: "c", Limit: 10})
+	if err != nil || len(page.Items) != 1 || page.Next != "" {
+		t.Fatalf("Query = %d items, next %q, %v; want 1 and no next: a cursor at a bound belongs to no query", len(page.Items), page.Next, err)
+	}
+}
+
+// recordingCreator keeps the layout that CreateTable asks for: an emulator
+// filters by attributes that an index does not carry, which DynamoDB cannot.
+type recordingCreator struct {
+	table *dynamodb.CreateTableInput
+	ttl   *dynamodb.UpdateTimeToLiveInput
+}
+
+func (c *recordingCreator) CreateTable(_ context.Context, in *dynamodb.CreateTableInput, _ ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error) {
+	c.table = in
+	return &dynamodb.CreateTableOutput{}, nil
+}
+
+func (c *recordingCreator) DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error) {
+	return &dynamodb.DescribeTableOutput{Table: &types.TableDescription{TableStatus: types.TableStatusActive}}, nil
+}
+
+func (c *recordingCreator) UpdateTimeToLive(_ context.Context, in *dynamodb.UpdateTimeToLiveInput, _ ...func(*dynamodb.Options)) (*dynamodb.UpdateTimeToLiveOutput, error) {
+	c.ttl = in
+	return &dynamodb.UpdateTimeToLiveOutput{}, nil
+}
+
+func TestIndexesCarryWhatTheirReadersFilterBy(t *testing.T) {
+	t.Parallel()
+	creator := &recordingCreator{}
+	if err := dynamo.CreateTable(t.Context(), creator, "berth"); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string][]string{}
+	for _, index := range creator.table.GlobalSecondaryIndexes {
+		if index.Projection.ProjectionType != types.ProjectionTypeInclude {
+			t.Errorf("%s projects %s, want only what is included", aws.ToString(index.IndexName), index.Projection.ProjectionType)
+		}
+		got[aws.ToString(index.IndexName)] = index.Projection.NonKeyAttributes
+	}
+	carried := []string{"projected", "expires"}
+	if diff := cmp.Diff(map[string][]string{"index1": carried, "index2": carried}, got); diff != "" {
+		t.Errorf("attributes that the indexes carry, want (-) got (+):\n%s", diff)
+	}
+	if got := aws.ToString(creator.ttl.TimeToLiveSpecification.AttributeName); got != "expires" {
+		t.Errorf("the time to live is in %q, want expires", got)
+	}
+}
