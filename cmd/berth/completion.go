@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/client"
+)
+
+// completeLimit bounds what a person waits for at the Tab key.
+const completeLimit = 500 * time.Millisecond
+
+// maxCompletions is enough to choose from.
+const maxCompletions = 200
+
+func completionCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "completion bash|zsh|fish|powershell", Short: "Print a script that completes commands in a shell",
+		Long: `Print a script that completes berth's commands, flags and the live names of
+environments, runs, sandboxes, secrets and variables.`,
+		Example: `  source <(berth completion bash)
+  berth completion zsh > "${fpath[1]}/_berth"
+  berth completion fish > ~/.config/fish/completions/berth.fish`,
+		Args:                  exactArgs("the shell's name"),
+		ValidArgs:             []string{"bash", "zsh", "fish", "powershell"},
+		DisableFlagsInUseLine: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			root := cmd.Root()
+			switch args[0] {
+			case "bash":
+				return root.GenBashCompletionV2(a.stdout, true)
+			case "zsh":
+				return root.GenZshCompletion(a.stdout)
+			case "fish":
+				return root.GenFishCompletion(a.stdout, true)
+			case "powershell":
+				return root.GenPowerShellCompletionWithDesc(a.stdout)
+			}
+			return usagef(cmd, "the shell must be bash, zsh, fish or powershell")
+		},
+	}
+}
+
+type completer = func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective)
+
+// live completes with the names that list finds on a running server; without
+// one there are none. No server is started.
+func (a *app) live(list func(context.Context, *client.Client) iter.Seq2[cobra.Completion, error]) completer {
+	return func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		ctx, cancel := context.WithTimeout(cmd.Context(), completeLimit)
+		defer cancel()
+		c, err := a.connectRunning()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var names []cobra.Completion
+		for name, err := range list(ctx, c) {
+			if err != nil || len(names) == maxCompletions {
+				break
+			}
+			names = append(names, name)
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// each turns the items of a list into completions with a description.
+func each[T any](items iter.Seq2[T, error], describe func(T) (name, description string)) iter.Seq2[cobra.Completion, error] {
+	return func(yield func(cobra.Completion, error) bool) {
+		for item, err := range items {
+			name, description := describe(item)
+			if !yield(cobra.CompletionWithDesc(name, description), err) {
+				return
+			}
+		}
+	}
+}
+
+func (a *app) completeEnvironments(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return a.live(func(ctx context.Context, c *client.Client) iter.Seq2[cobra.Completion, error] {
+		return each(client.All(ctx, c.ListEnvironments), func(e berth.Environment) (string, string) {
+			return string(e.ID), string(e.Provider)
+		})
+	})(cmd, args, typed)
+}
+
+func (a *app) completeRuns(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return a.live(func(ctx context.Context, c *client.Client) iter.Seq2[cobra.Completion, error] {
+		return each(client.All(ctx, c.ListRuns), func(r berth.RunSummary) (string, string) {
+			return string(r.ID), string(r.Status) + " " + oneLine(r.Command)
+		})
+	})(cmd, args, typed)
+}
+
+func (a *app) completeSandboxes(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return a.live(func(ctx context.Context, c *client.Client) iter.Seq2[cobra.Completion, error] {
+		return each(client.All(ctx, c.ListSandboxes), func(s berth.Sandbox) (string, string) {
+			return string(s.ID), string(s.Environment) + " " + string(s.Status)
+		})
+	})(cmd, args, typed)
+}
+
+func (a *app) completeSecrets(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return a.live(func(ctx context.Context, c *client.Client) iter.Seq2[cobra.Completion, error] {
+		return each(client.All(ctx, c.ListSecrets), func(s berth.Secret) (string, string) {
+			return s.Name, oneLine(s.Description)
+		})
+	})(cmd, args, typed)
+}
+
+func (a *app) completeVariables(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return a.live(func(ctx context.Context, c *client.Client) iter.Seq2[cobra.Completion, error] {
+		return each(client.All(ctx, c.ListVariables), func(v berth.Variable) (string, string) { return v.Name, "" })
+	})(cmd, args, typed)
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/client"
+	"github.com/berth-dev/berth/shared/embedded"
+	"github.com/berth-dev/berth/shared/version"
+)
+
+// configuredServer is the URL that the user named, or "".
+func (a *app) configuredServer() string {
+	if a.server != "" {
+		return a.server
+	}
+	return a.env["BERTH_SERVER"]
+}
+
+// dataFolder is the absolute data folder of the server on this machine.
+func (a *app) dataFolder() (string, error) {
+	dir := a.dataDir
+	if dir == "" {
+		dir = a.env["BERTH_DATA_DIR"]
+	}
+	if dir == "" && a.env["XDG_DATA_HOME"] != "" {
+		dir = filepath.Join(a.env["XDG_DATA_HOME"], "berth")
+	}
+	if dir == "" {
+		return embedded.DefaultDataDir()
+	}
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(a.dir, dir)
+	}
+	return dir, nil
+}
+
+// configHome is the folder that holds the user's settings, `berth/settings.toml`.
+func (a *app) configHome() string {
+	if dir := a.env["XDG_CONFIG_HOME"]; dir != "" {
+		return dir
+	}
+	if home := a.env["HOME"]; home != "" {
+		return filepath.Join(home, ".config")
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(home, ".config")
+}
+
+// connect returns a client of the configured server, or of the server of the
+// data folder, which is started when it does not run.
+func (a *app) connect() (*client.Client, error) { return a.client(a.startServer, client.Config{}) }
+
+// connectRunning is connect without starting a server, and without patience.
+func (a *app) connectRunning() (*client.Client, error) {
+	return a.client(embedded.Find, client.Config{Patience: -1})
+}
+
+// connectProbed is connect with a look at every exchange.
+func (a *app) connectProbed(probe http.RoundTripper) (*client.Client, error) {
+	return a.client(a.startServer, client.Config{HTTPClient: &http.Client{Transport: probe}})
+}
+
+type finder func(ctx context.Context, dataDir string) (embedded.Found, error)
+
+func (a *app) startServer(ctx context.Context, dir string) (embedded.Found, error) {
+	command, err := backgroundCommand(dir)
+	if err != nil {
+		return embedded.Found{}, err
+	}
+	found, err := embedded.Connect(ctx, dir, command)
+	if err == nil {
+		a.greet(found, dir)
+	}
+	return found, err
+}
+
+func (a *app) client(find finder, cfg client.Config) (*client.Client, error) {
+	cfg.UserAgent, cfg.Clock = "berth/"+version.Version, a.clock
+	dir, err := a.dataFolder()
+	if server := a.configuredServer(); server != "" {
+		cfg.BaseURL, cfg.Token = server, a.env["BERTH_TOKEN"]
+		if cfg.Token == "" && err == nil {
+			cfg.Token, err = localToken(server, dir)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return client.New(cfg)
+	}
+	if err != nil {
+		return nil, err
+	}
+	cfg.Locate = func(ctx context.Context) (string, string, error) {
+		found, err := find(ctx, dir)
+		return found.URL, found.Token, err
+	}
+	return client.New(cfg)
+}
+
+// localToken is the data folder's token, for a server on this machine alone: it
+// must not be sent to another one.
+func localToken(server, dir string) (string, error) {
+	u, err := url.Parse(server)
+	if err != nil || !isLoopback(u.Hostname()) {
+		return "", nil
+	}
+	token, err := embedded.ReadToken(filepath.Join(dir, "token"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return token, err
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || (ip != nil && ip.IsLoopback())
+}
+
+// greet tells about a server that was started, and about one of another version.
+func (a *app) greet(found embedded.Found, dir string) {
+	if found.Started {
+		a.note("started a server in the background for %s", dir)
+	}
+	if found.Version != version.Version {
+		a.note("warning: the running server is berth %s, this is %s; stop it (process %d) when it is idle, and the next command starts one of this version",
+			found.Version, version.Version, found.PID)
+	}
+}
+
+// backgroundCommand starts this program as the server of a data folder.
+func backgroundCommand(dir string) ([]string, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, &berth.Error{
+			Code: berth.CodeUnavailable, Message: "this program's own path is not known, so no server can be started",
+			Remediation: "start one with `berth serve`, and set BERTH_SERVER", Cause: err,
+		}
+	}
+	return []string{exe, "serve", "--background", "--data-dir", dir}, nil
+}

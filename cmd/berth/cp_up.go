@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/berth-dev/berth/shared/berth"
+)
+
+// upload copies from this machine into the sandbox.
+func (k *copier) upload(ctx context.Context, from, to string) error {
+	if from == "-" {
+		return k.uploadInput(ctx, to)
+	}
+	info, err := os.Stat(k.app.abs(from))
+	if err != nil {
+		return local(err, "copying "+from)
+	}
+	target, err := k.uploadTarget(ctx, from, to)
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		if err := k.needRecursive(from); err != nil {
+			return err
+		}
+		return k.uploadFolder(ctx, from, target)
+	}
+	file, err := os.Open(k.app.abs(from))
+	if err != nil {
+		return local(err, "copying "+from)
+	}
+	defer file.Close()
+	return k.uploadFile(ctx, file, target)
+}
+
+// uploadTarget puts the source's name behind a folder that exists.
+func (k *copier) uploadTarget(ctx context.Context, from, to string) (string, error) {
+	info, found, err := k.stat(ctx, to)
+	if err != nil {
+		return "", err
+	}
+	if !strings.HasSuffix(to, "/") && (!found || info.Kind != berth.FileDirectory) {
+		return to, nil
+	}
+	name, err := k.app.baseName(from)
+	return path.Join(to, name), err
+}
+
+// uploadFolder copies the files below a folder of this machine. Links are
+// followed while they stay inside of it.
+func (k *copier) uploadFolder(ctx context.Context, from, to string) error {
+	root, err := os.OpenRoot(k.app.abs(from))
+	if err != nil {
+		return local(err, "copying "+from)
+	}
+	defer root.Close()
+	return fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return local(err, "copying "+path.Join(from, name))
+		}
+		if entry.IsDir() {
+			return nil
+		}
+		info, err := root.Stat(name)
+		switch {
+		case err != nil:
+			k.skip(path.Join(from, name), "a link that leads nowhere or out of the folder")
+			return nil
+		case !info.Mode().IsRegular():
+			k.skip(path.Join(from, name), "neither a file nor a folder of its own")
+			return nil
+		}
+		file, err := root.Open(name)
+		if err != nil {
+			return local(err, "copying "+path.Join(from, name))
+		}
+		defer file.Close()
+		return k.uploadFile(ctx, file, path.Join(to, name))
+	})
+}
+
+// uploadFile copies one open file.
+func (k *copier) uploadFile(ctx context.Context, file *os.File, to string) error {
+	info, err := file.Stat()
+	if err != nil {
+		return local(err, "copying "+file.Name())
+	}
+	if !info.Mode().IsRegular() {
+		return berth.Errorf(berth.CodeInvalid, "%s is no regular file", file.Name())
+	}
+	err = k.client.Upload(ctx, k.file(to), file, uint32(info.Mode().Perm()))
+	if err != nil {
+		return fmt.Errorf("copying to %s: %w", to, err)
+	}
+	return nil
+}
+
+// uploadInput copies standard input, by way of a file: its size and hash go first.
+func (k *copier) uploadInput(ctx context.Context, to string) error {
+	file, err := os.CreateTemp("", "berth-cp-*")
+	if err != nil {
+		return local(err, "copying standard input")
+	}
+	defer os.Remove(file.Name())
+	defer file.Close()
+	_, err = io.Copy(file, k.app.stdin)
+	if err = errors.Join(err, file.Chmod(0o644)); err != nil {
+		return local(err, "copying standard input")
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return local(err, "copying standard input")
+	}
+	return k.uploadFile(ctx, file, to)
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/berth-dev/berth/shared/terminal"
+)
+
+// finding is one line of the doctor's report.
+type finding struct {
+	Check   string `json:"check"`
+	Status  string `json:"status"` // pass, warn or fail
+	Message string `json:"message"`
+	ToDo    string `json:"to_do,omitempty"`
+}
+
+const (
+	pass = "pass"
+	warn = "warn"
+	fail = "fail"
+)
+
+func doctorCommand(a *app) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "doctor", Short: "Check this machine and the server",
+		Long: `Check what berth needs: the data folder, the server, bash, the guest, git, Docker,
+the local provider, the clock. Each line is pass, warn or fail, with what to do.
+A server is started when none is configured and none runs. Ends with 1 when a
+check fails.`,
+		Example: "  berth doctor\n  berth doctor --json",
+		Args:    exactArgs(),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context(), asJSON) },
+	}
+	jsonFlag(cmd, &asJSON, "the report")
+	return cmd
+}
+
+// checkLimit bounds one check.
+const checkLimit = 30 * time.Second
+
+func (a *app) doctor(ctx context.Context, asJSON bool) error {
+	var findings []finding
+	for _, check := range a.checks() {
+		limited, cancel := context.WithTimeout(ctx, checkLimit)
+		findings = append(findings, check(limited)...)
+		cancel()
+	}
+	failed := false
+	for _, f := range findings {
+		failed = failed || f.Status == fail
+	}
+	if err := a.printFindings(findings, !failed, asJSON); err != nil {
+		return err
+	}
+	if failed {
+		return exitStatus(statusFailure)
+	}
+	return nil
+}
+
+// checks are those of this machine, which matter when the server is to run here,
+// and those of the server.
+func (a *app) checks() []func(context.Context) []finding {
+	tools := []func(context.Context) []finding{a.checkGit, a.checkDocker}
+	if a.configuredServer() != "" {
+		return append(tools, a.checkServer)
+	}
+	return append([]func(context.Context) []finding{a.checkDataFolder, a.checkBash, a.checkGuest}, append(tools, a.checkServer)...)
+}
+
+func (a *app) printFindings(findings []finding, ok, asJSON bool) error {
+	if asJSON {
+		return a.printJSON(struct {
+			OK     bool      `json:"ok"`
+			Checks []finding `json:"checks"`
+		}{ok, findings})
+	}
+	var t terminal.Table
+	for _, f := range findings {
+		t.Row(f.Status, f.Check, f.Message)
+		if f.ToDo != "" {
+			t.Row("", "", "to do: "+f.ToDo)
+		}
+	}
+	return t.Print(a.stdout, "")
+}
+
+// said is a finding as a list.
+func said(check, status, message, toDo string) []finding {
+	return []finding{{check, status, message, toDo}}
+}

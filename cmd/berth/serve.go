@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/embedded"
+)
+
+type serveFlags struct {
+	listen, environment, idle string
+	allowLocal, background    bool
+}
+
+func serveCommand(a *app) *cobra.Command {
+	var f serveFlags
+	cmd := &cobra.Command{
+		Use: "serve", Short: "Run the server in the foreground",
+		Long: `Run berth's server in the foreground until it is interrupted.
+
+It is the server that other commands start in the background when they need
+one. Its URL is printed and written to server.json in the data folder; clients
+on this machine find it, and its token, there.`,
+		Example: `  berth serve
+  berth serve --listen 127.0.0.1:8080 --data-dir /srv/berth
+  berth serve --environment ci --allow-local=false`,
+		Args: exactArgs(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), f) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.listen, "listen", embedded.DefaultListen, "`host:port` to listen on; port 0 lets the system choose")
+	flags.StringVar(&f.environment, "environment", "", "environment `slug` of runs that name none")
+	flags.BoolVar(&f.allowLocal, "allow-local", true, "let runs work on this machine itself, without isolation (provider local)")
+	flags.StringVar(&f.idle, "idle", "", "end after this `time` without work, such as 15m; never unless given")
+	flags.BoolVar(&f.background, "background", false, "log to the data folder and end when idle")
+	_ = flags.MarkHidden("background")
+	_ = cmd.RegisterFlagCompletionFunc("environment", a.completeEnvironments)
+	return cmd
+}
+
+func (a *app) serve(ctx context.Context, f serveFlags) error {
+	o, err := a.serveOptions(f)
+	if err != nil {
+		return err
+	}
+	log := io.Writer(a.stderr)
+	if f.background {
+		file, err := embedded.OpenLog(o.DataDir)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		log = file
+	} else {
+		o.Ready = func(url string) { a.announce(url, o.DataDir) }
+	}
+	o.Log = log
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	signals, stop := a.signals()
+	defer stop()
+	go endOnSignal(ctx, signals, cancel)
+	return embedded.Run(ctx, o)
+}
+
+// endOnSignal ends the server in good order at the first signal and at once at
+// the second.
+func endOnSignal(ctx context.Context, signals <-chan os.Signal, cancel func()) {
+	select {
+	case <-signals:
+		cancel()
+	case <-ctx.Done():
+		return
+	}
+	if _, again := <-signals; again {
+		os.Exit(statusCancelled)
+	}
+}
+
+func (a *app) serveOptions(f serveFlags) (embedded.Options, error) {
+	var none embedded.Options
+	dir, err := a.dataFolder()
+	if err != nil {
+		return none, err
+	}
+	idle, err := a.idle(f)
+	if err != nil {
+		return none, err
+	}
+	if f.environment != "" {
+		if _, err := berth.ParseEnvironmentID(f.environment); err != nil {
+			return none, berth.FieldErrorf(berth.CodeInvalid, "--environment", "%s", err.Error())
+		}
+	}
+	return embedded.Options{
+		DataDir: dir, ConfigDir: filepath.Join(a.configHome(), "berth"), Listen: f.listen,
+		Environment: berth.EnvironmentID(f.environment), AllowLocal: f.allowLocal, Idle: idle, Clock: a.clock,
+	}, nil
+}
+
+// idle is when the server ends by itself: by the flag, else for a background
+// server by BERTH_IDLE or after the usual time, else never.
+func (a *app) idle(f serveFlags) (time.Duration, error) {
+	if f.idle == "" && f.background {
+		f.idle = a.env["BERTH_IDLE"]
+		if f.idle == "" {
+			return embedded.DefaultIdle, nil
+		}
+	}
+	d, err := span("idle", f.idle)
+	if err != nil {
+		return 0, err
+	}
+	return d.Parse()
+}
+
+// announce says where the server is, for a person and for scripts that read the
+// first line.
+func (a *app) announce(url, dir string) {
+	fmt.Fprintln(a.stdout, url)
+	a.note("serving %s; the token is in %s; Ctrl-C ends it", dir, filepath.Join(dir, "token"))
+}
