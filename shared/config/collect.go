@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/strict"
@@ -214,6 +215,8 @@ func unreadable(what string, err error) error {
 		e.Message = what + " does not exist"
 	case errors.Is(err, fs.ErrPermission):
 		e.Message = what + " may not be read: permission denied"
+	case strings.Contains(err.Error(), "path escapes from parent"): // os.Root has no error value for it
+		e.Message = what + " leads out of the project"
 	default:
 		e.Cause = err
 	}

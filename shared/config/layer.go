@@ -71,11 +71,12 @@ func readLayer(c berth.ConfigFile) *layer {
 		return l
 	}
 	l.checkMoved()
-	l.addAll("", strict.Decode(doc.Tree, &l.file, ""))
+	wrong := strict.Decode(doc.Tree, &l.file, "")
+	l.addAll("", wrong)
 	l.checkPlaces()
 	l.readCatalogue()
 	l.readOverride()
-	l.checkRun()
+	l.addAll("", without(checkRun(l.file.Run), wrong))
 	return l
 }
 

@@ -24,11 +24,21 @@ type origin struct {
 // origins holds the origin of each leaf of an environment, by its path.
 type origins map[string]origin
 
-// find is the origin of a field, or of the nearest thing around it that has one.
+// find is the origin of a field, or of the nearest thing around it that has one,
+// itself or by one of its fields.
 func (o origins) find(path string) (origin, bool) {
 	for path != "" {
 		if found, ok := o[path]; ok {
 			return found, true
+		}
+		first := ""
+		for p := range o {
+			if covers(path, p) && (first == "" || p < first) {
+				first = p
+			}
+		}
+		if first != "" {
+			return o[first], true
 		}
 		path = path[:max(0, strings.LastIndexAny(path, ".["))]
 	}
@@ -71,7 +81,7 @@ func (o origins) drop(path string) {
 
 // placed moves problems about an environment to where its fields were set.
 func (o origins) placed(problems []berth.Problem) []berth.Problem {
-	moved := make([]berth.Problem, 0, len(problems))
+	var moved []berth.Problem
 	for _, p := range problems {
 		if _, rest := p.Rest(); rest {
 			moved = append(moved, p)

@@ -16,30 +16,30 @@ const (
 )
 
 // checkRun applies the rules of [run] that do not depend on other layers.
-func (l *layer) checkRun() {
-	r := l.file.Run
+func checkRun(r runTable) []berth.Problem {
+	var p berth.Problems
 	if r.WorkingDir != nil {
-		if _, err := cleanWorkingDir(*r.WorkingDir); err != nil {
-			l.problems.AddError(l.at("run.working_dir"), err)
-		}
+		_, err := cleanWorkingDir(*r.WorkingDir)
+		p.AddError("run.working_dir", err)
 	}
 	if r.Timeout != nil {
 		_, err := berth.ParseDuration(string(*r.Timeout))
-		l.problems.AddError(l.at("run.timeout"), err)
+		p.AddError("run.timeout", err)
 	}
 	if d := r.Clone.Depth; d != nil && (*d < 0 || *d > MaxCloneDepth) {
-		l.add("run.clone.depth", "must be a whole number from 0, the full history, to %d", MaxCloneDepth)
+		p.Addf("run.clone.depth", "must be a whole number from 0, the full history, to %d", MaxCloneDepth)
 	}
-	l.addAll("", berth.ValidateLabels("run.labels", r.Labels))
+	p.Add(berth.ValidateLabels("run.labels", r.Labels)...)
 	if r.Prepare == nil {
-		return
+		return p.List()
 	}
 	if n := len(r.Prepare.Steps); n > MaxPrepareSteps {
-		l.add("run.prepare.steps", "has %d steps, more than %d", n, MaxPrepareSteps)
+		p.Addf("run.prepare.steps", "has %d steps, more than %d", n, MaxPrepareSteps)
 	}
 	for i, s := range r.Prepare.Steps {
-		l.addAll("", checkStep(berth.IndexPath("run.prepare.steps", i), s))
+		p.Add(checkStep(berth.IndexPath("run.prepare.steps", i), s)...)
 	}
+	return p.List()
 }
 
 // cleanWorkingDir returns the directory without . parts and doubled slashes;
