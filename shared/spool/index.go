@@ -13,6 +13,7 @@ import (
 type Index struct {
 	edges []int64
 	end   int64
+	kept  int64
 	start *Start
 	exit  *berth.Exit
 }
@@ -21,6 +22,9 @@ const indexStep = 256 << 10
 
 // End is the offset behind the last whole frame that was seen.
 func (x *Index) End() int64 { return x.end }
+
+// Kept is how many bytes of output the frames hold.
+func (x *Index) Kept() int64 { return x.kept }
 
 // Start is the start frame, nil when the spool has none so far.
 func (x *Index) Start() *Start { return x.start }
@@ -43,6 +47,8 @@ func (x *Index) Extend(r io.ReaderAt, size int64) error {
 			x.edges = append(x.edges, edge)
 		}
 		switch s.Type() {
+		case TypeStdout, TypeStderr:
+			x.kept += int64(len(s.Payload()))
 		case TypeStart:
 			x.start = new(Start)
 			if err := decodeJSON("start", s.Payload(), x.start); err != nil {

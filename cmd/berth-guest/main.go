@@ -1,0 +1,30 @@
+//go:build linux
+
+// Berth-guest is the process inside a sandbox that starts commands and serves
+// files for its agent. It is started by berth, never by hand.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+
+	"github.com/berth-dev/berth/shared/guest"
+)
+
+func main() {
+	config := guest.Config{Environ: os.Environ()}
+	flag.StringVar(&config.Dir, "dir", "", "folder of the agent's socket")
+	flag.StringVar(&config.SandboxStart, "sandbox-start", "", "name of this start of the sandbox")
+	flag.StringVar(&config.Workspace, "workspace", "", "directory that commands start in")
+	flag.StringVar(&config.Bash, "bash", "/bin/bash", "shell of all commands")
+	flag.Parse()
+	if config.Dir == "" || config.SandboxStart == "" || config.Workspace == "" || flag.NArg() > 0 {
+		fmt.Fprintln(os.Stderr, "berth-guest is started by berth, inside a sandbox")
+		os.Exit(2)
+	}
+	if err := guest.Run(config); err != nil {
+		fmt.Fprintln(os.Stderr, "berth-guest:", err)
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,138 @@
+//go:build linux
+
+package hostagent
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"sync"
+
+	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/guest/wire"
+)
+
+// SandboxConfig says where a sandbox's things are on this machine.
+type SandboxConfig struct {
+	// SocketDir is the folder that the guest sees.
+	SocketDir string
+	// SpoolDir is outside of what the guest sees.
+	SpoolDir string
+	Logger   *slog.Logger
+	// Oversize is called when a command's spool is past its cap by more than a
+	// guest in its senses would write. The sandbox is to be destroyed, but not
+	// within the call.
+	Oversize func(berth.CommandID)
+}
+
+// Sandbox is a guest and its spools. Its commands and files work as
+// berth.Provider says. It is safe for concurrent use.
+type Sandbox struct {
+	config SandboxConfig
+	spools *spools
+
+	mu    sync.Mutex // guards all below
+	start string
+	link  *link // nil while no guest is expected
+}
+
+// OpenSandbox makes the folders if need be. No guest is expected yet; finished
+// commands can be read.
+func OpenSandbox(config SandboxConfig) (*Sandbox, error) {
+	for _, dir := range []string{config.SocketDir, config.SpoolDir} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, diskError("making a sandbox's folder", err)
+		}
+	}
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Sandbox{config: config, spools: newSpools(config.SpoolDir)}, nil
+}
+
+// Listen begins to wait for the guest of the named start. Commands of another
+// start that have no exit are lost.
+func (s *Sandbox) Listen(start string) error {
+	s.End()
+	l, err := listen(s.config.SocketDir, start, s.config.Logger, s.looked, s.spools.lookAll)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.start, s.link = start, l
+	return nil
+}
+
+// Expect names the process that is the guest; no other may connect.
+func (s *Sandbox) Expect(pid int) {
+	if l, err := s.guest(); err == nil {
+		l.expect(pid)
+	}
+}
+
+// End says that the guest's process is gone: its commands that have no exit are
+// lost.
+func (s *Sandbox) End() {
+	s.mu.Lock()
+	l := s.link
+	s.link, s.start = nil, ""
+	s.mu.Unlock()
+	if l != nil {
+		l.close()
+	}
+	s.spools.lookAll()
+}
+
+// Close lets go of the guest, which goes on without us. Readers that wait are
+// answered when their time is over.
+func (s *Sandbox) Close() {
+	if l, err := s.guest(); err == nil {
+		l.close()
+	}
+}
+
+func (s *Sandbox) guest() (*link, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.link == nil {
+		return nil, errNotRunning
+	}
+	return s.link, nil
+}
+
+var errNotRunning = berth.Errorf(berth.CodeConflict, "the sandbox is not running")
+
+// liveStart is the name of the start whose guest lives; empty when none does.
+func (s *Sandbox) liveStart() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.start
+}
+
+func (s *Sandbox) looked(id berth.CommandID) {
+	if _, err := berth.ParseCommandID(string(id)); err != nil {
+		return // a guest in its senses does not say that
+	}
+	if s.config.Oversize != nil && s.spools.oversize(id) {
+		s.config.Oversize(id)
+	}
+	s.spools.look(id)
+}
+
+// Probe waits until bash in the sandbox has answered. Errors: invalid with what
+// is wrong with it; unavailable; timed_out.
+func (s *Sandbox) Probe(ctx context.Context) error {
+	return s.ask(ctx, wire.OpProbe, nil, nil)
+}
+
+// Stop ends all commands and the guest, and returns when it is about to be gone.
+func (s *Sandbox) Stop(ctx context.Context) error {
+	return s.ask(ctx, wire.OpStop, nil, nil)
+}
+
+// ask calls the guest; result, when not nil, takes the answer's parameters.
+func (s *Sandbox) ask(ctx context.Context, op wire.Op, params, result any) error {
+	_, err := s.askWith(ctx, op, params, nil, result)
+	return err
+}

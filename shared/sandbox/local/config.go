@@ -1,0 +1,23 @@
+package local
+
+import (
+	"log/slog"
+
+	"github.com/berth-dev/berth/shared/berth"
+)
+
+// Config is what a Provider needs.
+type Config struct {
+	// Root is the folder for the sandboxes' own files, made when it is not
+	// there. It belongs to one server at a time.
+	Root string
+	// GuestPath is the program cmd/berth-guest.
+	GuestPath    string
+	Installation berth.InstallationID
+	// Environ is what commands inherit after filtering; the server's own when nil.
+	Environ []string
+	// Bash is the shell of commands; /bin/bash, else that of PATH, when empty.
+	Bash   string
+	Clock  berth.Clock // the system's when nil
+	Logger *slog.Logger
+}

@@ -1,0 +1,90 @@
+//go:build linux
+
+package local
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/guest/proctree"
+)
+
+// meta is what is recorded about a sandbox, before each change that it tells of.
+type meta struct {
+	ID           berth.SandboxID      `json:"id"`
+	Installation berth.InstallationID `json:"installation"`
+	Run          berth.RunID          `json:"run"`
+	Workspace    string               `json:"workspace"`
+	Status       berth.SandboxStatus  `json:"status"` // creating, ready, stopped, failed or destroyed
+	Reason       *berth.Reason        `json:"reason,omitempty"`
+	// SandboxStart names the present start; it is on the guest's command line
+	// and, as a tag, on all processes of the sandbox.
+	SandboxStart string    `json:"sandbox_start"`
+	Boot         string    `json:"boot"` // of the machine: process numbers mean nothing in the next
+	PID          int       `json:"pid"`
+	StartTime    uint64    `json:"start_time"`
+	CreatedAt    time.Time `json:"created_at"`
+}
+
+const metaName = "meta.json"
+
+func readMeta(dir string) (m meta, err error) {
+	b, err := os.ReadFile(filepath.Join(dir, metaName))
+	if err != nil {
+		return m, err
+	}
+	if err := json.Unmarshal(b, &m); err != nil {
+		return m, fmt.Errorf("reading the record of sandbox %s: %w", filepath.Base(dir), err)
+	}
+	return m, nil
+}
+
+// write replaces the record as a whole.
+func (m meta) write(dir string) error {
+	b, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	temp := filepath.Join(dir, metaName+".new")
+	err = os.WriteFile(temp, b, 0o600)
+	if err == nil {
+		err = os.Rename(temp, filepath.Join(dir, metaName))
+	}
+	return diskError("recording a sandbox", err)
+}
+
+// guest finds the guest's process. When the server died between starting and
+// recording it, its command line tells.
+func (m meta) guest(boot string) (proctree.Process, bool) {
+	if m.Boot != boot {
+		return proctree.Process{}, false
+	}
+	if m.PID != 0 {
+		p, ok := proctree.Read(m.PID)
+		return p, ok && p.StartTime == m.StartTime
+	}
+	all, err := proctree.All()
+	if err != nil {
+		return proctree.Process{}, false
+	}
+	for _, p := range all {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.PID))
+		if err == nil && strings.Contains(string(b), startFlag+"\x00"+m.SandboxStart+"\x00") {
+			return p, true
+		}
+	}
+	return proctree.Process{}, false
+}
+
+func bootID() (string, error) {
+	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return "", fmt.Errorf("reading the machine's boot id: %w", err)
+	}
+	return strings.TrimSpace(string(b)), nil
+}

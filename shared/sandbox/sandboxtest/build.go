@@ -1,0 +1,45 @@
+package sandboxtest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+var built struct {
+	sync.Mutex
+	dir   string
+	users int
+}
+
+// BuildGuest builds cmd/berth-guest and returns its path. Tests of one binary
+// that run at the same time share the file.
+func BuildGuest(t testing.TB) string {
+	t.Helper()
+	built.Lock()
+	defer built.Unlock()
+	if built.users == 0 {
+		dir, err := os.MkdirTemp("", "berth-guest")
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(dir, "berth-guest"), "github.com/berth-dev/berth/cmd/berth-guest")
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOFLAGS=")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			os.RemoveAll(dir)
+			t.Fatalf("building the guest: %v\n%s", err, out)
+		}
+		built.dir = dir
+	}
+	built.users++
+	t.Cleanup(func() {
+		built.Lock()
+		defer built.Unlock()
+		if built.users--; built.users == 0 {
+			os.RemoveAll(built.dir)
+		}
+	})
+	return filepath.Join(built.dir, "berth-guest")
+}
