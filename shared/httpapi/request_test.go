@@ -2,9 +2,12 @@ package httpapi_test
 
 import (
 	"bytes"
+	"iter"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -64,3 +67,14 @@ func (s *syncBuffer) String() string {
 }
 
 func (s *syncBuffer) logger() *slog.Logger { return slog.New(slog.NewJSONHandler(s, nil)) }
+
+// ordered goes through a table in one order, the same in both ways of serving.
+func ordered[V any](table map[string]V) iter.Seq2[string, V] {
+	return func(yield func(string, V) bool) {
+		for _, key := range slices.Sorted(maps.Keys(table)) {
+			if !yield(key, table[key]) {
+				return
+			}
+		}
+	}
+}

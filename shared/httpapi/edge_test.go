@@ -1,0 +1,332 @@
+package httpapi_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/httpapi"
+	"github.com/berth-dev/berth/shared/httpapi/httpapitest"
+)
+
+func TestPathsAndMethodsThatAreNotThereAreProblems(t *testing.T) {
+	both(t, func(t *testing.T, f *fixture, c caller) {
+		for _, line := range []string{
+			"GET /nope", "GET //", "GET //api/v1", "GET //api/v2/runs", "GET /environments/", "GET /environments/a/b",
+			"GET /environments/../runs", "GET /./runs", "GET /runs/..", "GET //api//v1/runs", "GET //api/v1//runs", "GET /runs/x/nope",
+		} {
+			c.wantProblem(berth.CodeNotFound, nil, line, "")
+		}
+		for line, allow := range ordered(map[string]string{
+			"PATCH /runs": "GET, POST", "DELETE /environments": "GET, POST", "POST /environments/a": "GET, PUT, PATCH, DELETE", "OPTIONS /runs": "GET, POST", "PUT /health": "GET",
+		}) {
+			resp := c.send(line, "")
+			wantProblem(t, resp, berth.CodeNotFound, nil, line)
+			if got := resp.Header.Get("Allow"); got != allow {
+				t.Errorf("%s: Allow %q, want %q", line, got, allow)
+			}
+		}
+	})
+}
+
+func TestIdsInPathsAreParsedAtTheEdge(t *testing.T) {
+	both(t, func(t *testing.T, f *fixture, c caller) {
+		for _, id := range []string{"UP", "a%2Fb", "%2e%2e", "..%2f..", strings.Repeat("a", 64), "a%20b", "%00", "ü", "a%3Fb", "-a"} {
+			c.wantProblem(berth.CodeInvalid, []string{"path.id"}, "GET /environments/"+id, "")
+		}
+		for _, id := range []string{"short", "01kjm8e40u", "..%2fx", "zzzzzzzz"} {
+			c.wantProblem(berth.CodeInvalid, []string{"path.id"}, "GET /runs/"+id, "")
+			c.wantProblem(berth.CodeInvalid, []string{"path.id"}, "GET /sandboxes/"+id, "")
+		}
+		c.wantProblem(berth.CodeInvalid, []string{"path.name"}, "GET /variables/1x", "")
+		c.wantProblem(berth.CodeInvalid, []string{"path.name"}, "PUT /secrets/a-b", `{"value":"long enough"}`)
+		c.wantProblem(berth.CodeInvalid, []string{"path.id"}, "GET /transfers/abc", "")
+	})
+}
+
+func TestRequestsWithoutAValidTokenAreRefused(t *testing.T) {
+	both(t, func(t *testing.T, f *fixture, c caller) {
+		for _, header := range []string{
+			"Authorization: ", "Authorization: Bearer", "Authorization: Bearer ", "Authorization: Basic " + testToken,
+			"Authorization: " + testToken, "Authorization: Bearer " + testToken + "x", "Authorization: Bearer " + testToken[1:],
+		} {
+			resp := c.send("GET /environments", "", header)
+			wantProblem(t, resp, berth.CodeUnauthenticated, nil, header)
+			if got := resp.Header.Get("WWW-Authenticate"); got != "Bearer" {
+				t.Errorf("WWW-Authenticate %q", got)
+			}
+			if strings.Contains(string(resp.Body), testToken[1:]) {
+				t.Errorf("the problem echoes the token: %s", resp.Body)
+			}
+		}
+		c.want(200, "GET /environments", "", "Authorization: bearer "+testToken)
+		for _, open := range []string{"/health", "/version", "/openapi.json"} {
+			c.want(200, "GET "+open, "", "Authorization: ")
+		}
+	})
+}
+
+func TestIdentityIsNeverReadFromInjectedHeaders(t *testing.T) {
+	both(t, func(t *testing.T, f *fixture, c caller) {
+		forged := `{"authorizer":{"principalId":"root","scopes":"admin"},"accountId":"1"}`
+		c.wantProblem(berth.CodeUnauthenticated, nil, "GET /whoami", "", "Authorization: ",
+			"X-GoLambdaProxy-ApiGw-Context: "+forged, "X-GoLambdaProxy-ApiGw-StageVars: {}")
+		who := httpapitest.JSON[berth.Principal](t, c.want(200, "GET /whoami", "", "X-GoLambdaProxy-ApiGw-Context: "+forged))
+		if who.Name != "local" || len(who.Scopes) != 3 {
+			t.Errorf("whoami %+v", who)
+		}
+	})
+}
+
+type fixedPrincipal berth.Principal
+
+func (p fixedPrincipal) Authenticate(*http.Request) (berth.Principal, error) {
+	return berth.Principal(p), nil
+}
+
+func TestEveryRouteAsksForItsScope(t *testing.T) {
+	t.Parallel()
+	all := []berth.Scope{berth.ScopeRead, berth.ScopeRun, berth.ScopeAdmin, berth.ScopeHost}
+	for _, held := range all {
+		f := newFixture(t, func(cfg *httpapi.Config) {
+			cfg.Authenticator = fixedPrincipal{Name: "key", Scopes: []berth.Scope{held}}
+		})
+		c := serve(t, f)
+		for _, route := range httpapi.Routes {
+			path := strings.NewReplacer("{id}", "UPPER", "{name}", "1", "{cid}", "UPPER").Replace(route.Path)
+			resp := c.send(route.Method+" "+path, "")
+			refused := resp.Status == http.StatusForbidden
+			want := route.Scope != berth.ScopeNone && route.Scope != httpapi.ScopeAny && route.Scope != held
+			if refused != want {
+				t.Errorf("%s with the scope %s: status %d\n%s", route.ID, held, resp.Status, resp.Body)
+			}
+		}
+	}
+}
+
+func TestABodyOverTheCapIsRefusedBeforeItIsRead(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	server := httptest.NewServer(f.api)
+	defer server.Close()
+	for name, body := range map[string]io.Reader{
+		"declared": strings.NewReader(strings.Repeat("x", 11<<20)),
+		"chunked":  io.LimitReader(endless{}, 11<<20),
+	} {
+		counted := &countingReader{r: body}
+		req, err := http.NewRequestWithContext(t.Context(), "POST", server.URL+"/api/v1/environments", counted)
+		must(t, err)
+		if name == "declared" {
+			req.ContentLength = 11 << 20
+		}
+		req.Header.Set("Authorization", "Bearer "+testToken)
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Expect", "100-continue")
+		resp, err := (&http.Transport{ExpectContinueTimeout: 10 * time.Second}).RoundTrip(req)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got := httpapitest.Response{Status: resp.StatusCode, Header: resp.Header, Body: readAll(t, resp.Body)}
+		resp.Body.Close()
+		wantProblem(t, got, berth.CodeTooLarge, nil, name)
+		if name == "declared" && counted.n != 0 {
+			t.Errorf("%d bytes of a body that is too large were sent", counted.n)
+		}
+	}
+}
+
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = ' '
+	}
+	return len(p), nil
+}
+
+type countingReader struct {
+	r io.Reader
+	n int64
+}
+
+func (c *countingReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+func TestBodiesOverTheCapAreTooLargeEitherWay(t *testing.T) {
+	both(t, func(t *testing.T, f *fixture, c caller) {
+		c.wantProblem(berth.CodeTooLarge, nil, "PUT /variables/A", `{"value":"`+strings.Repeat("x", 4<<20)+`"}`)
+		c.wantProblem(berth.CodeTooLarge, nil, "POST /runs/"+string(runA)+"/cancel", strings.Repeat("x", 5<<10))
+	})
+}
+
+func TestContentTypesAreChecked(t *testing.T) {
+	both(t, func(t *testing.T, f *fixture, c caller) {
+		body := `{"value":"x"}`
+		for _, good := range []string{"application/json", "application/json; charset=utf-8", `APPLICATION/JSON; charset="UTF-8"`} {
+			if resp := c.send("PUT /variables/A", body, "Content-Type: "+good); resp.Status > 299 {
+				t.Errorf("%s: status %d", good, resp.Status)
+			}
+		}
+		for _, bad := range []string{"text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin1", "nonsense;;", "", "application/merge-patch+json"} {
+			c.wantProblem(berth.CodeUnsupportedMedia, []string{"header.Content-Type"}, "PUT /variables/A", body, "Content-Type: "+bad)
+		}
+	})
+}
+
+func TestABadEscapeInTheQueryIsMalformed(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for _, query := range []string{"limit=%zz", "limit=%", "%q=1", "a;b"} {
+		req := httptest.NewRequest("GET", "/api/v1/environments", nil)
+		req.URL.RawQuery = query
+		req.Header.Set("Authorization", "Bearer "+testToken)
+		w := httptest.NewRecorder()
+		f.api.ServeHTTP(w, req)
+		wantProblem(t, httpapitest.Response{Status: w.Code, Header: w.Header(), Body: w.Body.Bytes()}, berth.CodeMalformed, nil, query)
+	}
+}
+
+func TestABadEscapeInThePathIsMalformedOverHTTP(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	server := httptest.NewServer(f.api)
+	defer server.Close()
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	must(t, err)
+	defer conn.Close()
+	fmt.Fprintf(conn, "GET /api/v1/runs/%%zz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	must(t, err)
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusBadRequest {
+		t.Errorf("status %d, want 400", resp.StatusCode)
+	}
+}
+
+func TestOnlyLocalNamesReachALoopbackListener(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, func(cfg *httpapi.Config) { cfg.Hosts = []string{"berth.internal"} })
+	server := httptest.NewServer(f.api)
+	defer server.Close()
+	for host, want := range map[string]int{
+		"localhost": 200, "LOCALHOST:1": 200, "127.0.0.1": 200, "[::1]:80": 200, "berth.internal:8080": 200,
+		"evil.example": 403, "evil.example:80": 403, "localhost.evil.example": 403, "127.0.0.1.evil.example": 403,
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), "GET", server.URL+"/api/v1/health", nil)
+		must(t, err)
+		req.Host = host
+		resp, err := server.Client().Do(req)
+		must(t, err)
+		resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("Host %s: status %d, want %d", host, resp.StatusCode, want)
+		}
+	}
+}
+
+func TestAHeadRequestIsAGetWithoutABody(t *testing.T) {
+	both(t, func(t *testing.T, f *fixture, c caller) {
+		c.want(201, "POST /environments", dockerEnvironment)
+		shown := c.want(200, "GET /environments/ci", "")
+		head := c.want(200, "HEAD /environments/ci", "")
+		if len(head.Body) != 0 || head.Header.Get("ETag") != shown.Header.Get("ETag") || head.Header.Get("Content-Length") != fmt.Sprint(len(shown.Body)) {
+			t.Errorf("HEAD: body %q, headers %v", head.Body, head.Header)
+		}
+		if resp := c.want(404, "HEAD /environments/nope", ""); len(resp.Body) != 0 {
+			t.Errorf("HEAD of nothing has the body %q", resp.Body)
+		}
+	})
+}
+
+func TestInternalErrorsAndPanicsShowAFixedSentence(t *testing.T) {
+	const canary = "s3cret-detail"
+	both(t, func(t *testing.T, f *fixture, c caller) {
+		for _, fail := range []func(context.Context, berth.RunRequest) (berth.RunID, error){
+			func(context.Context, berth.RunRequest) (berth.RunID, error) { return "", errors.New(canary) },
+			func(context.Context, berth.RunRequest) (berth.RunID, error) {
+				return "", berth.Errorf(berth.CodeInternal, canary)
+			},
+			func(context.Context, berth.RunRequest) (berth.RunID, error) { panic(canary) },
+		} {
+			f.plane.createRun = fail
+			p := c.wantProblem(berth.CodeInternal, nil, "POST /runs", `{"command":["true"]}`)
+			if strings.Contains(fmt.Sprint(p), canary) {
+				t.Errorf("the problem shows an internal error: %+v", p)
+			}
+			if log := f.log.String(); !strings.Contains(log, canary) || !strings.Contains(log, p.RequestID) {
+				t.Errorf("the log lacks the error or the request id %s:\n%s", p.RequestID, log)
+			}
+		}
+		c.want(200, "GET /health", "")
+	})
+}
+
+func TestEveryAnswerHasARequestIDAndIsNotKept(t *testing.T) {
+	both(t, func(t *testing.T, f *fixture, c caller) {
+		for _, line := range []string{"GET /health", "GET /nope", "GET /runs/x", "GET /environments"} {
+			resp := c.send(line, "", "X-Request-Id: chosen-by-the-client")
+			if id := resp.Header.Get("X-Request-Id"); !berth.IsULID(id) {
+				t.Errorf("%s: X-Request-Id %q", line, id)
+			}
+			if got := resp.Header.Get("Cache-Control"); got != "no-store" {
+				t.Errorf("%s: Cache-Control %q", line, got)
+			}
+		}
+	})
+}
+
+func TestTheAccessLogHoldsNoBodiesQueriesOrTokens(t *testing.T) {
+	both(t, func(t *testing.T, f *fixture, c caller) {
+		const canary = "c4n4ryc4n4ry"
+		c.want(201, "PUT /secrets/S", `{"value":"`+canary+`"}`)
+		c.want(201, "PUT /variables/V", `{"value":"`+canary+`"}`)
+		c.send("GET /environments?"+canary+"="+canary, "")
+		c.send("PUT /secrets/S", `{"value":"`+canary+`",`)
+		log := f.log.String()
+		if strings.Contains(log, canary) || strings.Contains(log, testToken) {
+			t.Errorf("the log holds what it must not:\n%s", log)
+		}
+		if !strings.Contains(log, `"operation":"put-secret"`) || !strings.Contains(log, `"status":201`) || !strings.Contains(log, `"by":"local"`) {
+			t.Errorf("the log lacks what it is for:\n%s", log)
+		}
+	})
+}
+
+func TestTheServiceRoutesAnswer(t *testing.T) {
+	both(t, func(t *testing.T, f *fixture, c caller) {
+		if h := httpapitest.JSON[berth.Health](t, c.want(200, "GET /health", "")); h.Status != "ok" {
+			t.Errorf("health %+v", h)
+		}
+		if v := httpapitest.JSON[berth.Version](t, c.want(200, "GET /version", "")); v.Version != "1.2.3" || v.API != "v1" {
+			t.Errorf("version %+v", v)
+		}
+		doc := httpapitest.JSON[map[string]any](t, c.want(200, "GET /openapi.json", ""))
+		if doc["openapi"] != "3.1.0" {
+			t.Errorf("openapi %v", doc["openapi"])
+		}
+	})
+}
+
+func TestOneRoutesFunctionShowsTheWholeDocument(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	one, err := httpapi.Operation("find-openapi", f.cfg)
+	must(t, err)
+	f.api = one
+	doc := httpapitest.JSON[struct{ Paths map[string]any }](t, serve(t, f).want(200, "GET /openapi.json", ""))
+	if len(doc.Paths) < 25 {
+		t.Errorf("the document describes %d paths", len(doc.Paths))
+	}
+}
