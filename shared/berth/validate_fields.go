@@ -41,10 +41,9 @@ func validateImage(p *Problems, i Image) {
 	if d == nil {
 		return
 	}
-	if d.Type != "inline" {
-		p.Addf("image.dockerfile.type", "must be inline: %s", DockerfileHint)
-	}
 	switch {
+	case d.Type != "inline":
+		p.Addf("image.dockerfile.type", "must be inline: %s", DockerfileHint)
 	case strings.TrimSpace(d.Value) == "":
 		p.Addf("image.dockerfile.value", "is empty: must be the text of a Dockerfile")
 	case len(d.Value) > MaxDockerfileBytes:

@@ -4,5 +4,5 @@
 // sparse [run.environment] tables in that order again, the request. Tables merge
 // field by field, env and labels by key, lists replace.
 //
-// It also reads the JSON of an environment, and collects the client's files.
+// It also collects the client's files.
 package config

@@ -1,7 +1,5 @@
 package config
 
-import "github.com/berth-dev/berth/shared/berth"
-
 // inlineDockerfile replaces the two short forms of image.dockerfile, a text and
 // { path = … }, by the long one.
 func (l *layer) inlineDockerfile(table string, tree map[string]any) {
@@ -34,22 +32,4 @@ func (l *layer) inlineDockerfile(table string, tree map[string]any) {
 
 func inline(text string) map[string]any {
 	return map[string]any{"type": "inline", "value": text}
-}
-
-// checkDockerfileBody tells those who send a path or a bare text in JSON what to
-// send, and takes it out of the tree.
-func checkDockerfileBody(tree any) []berth.Problem {
-	object, _ := tree.(map[string]any)
-	image, _ := object["image"].(map[string]any)
-	switch v := image["dockerfile"].(type) {
-	case string:
-	case map[string]any:
-		if _, path := v["path"]; !path && v["type"] != "path" {
-			return nil
-		}
-	default:
-		return nil
-	}
-	delete(image, "dockerfile")
-	return []berth.Problem{{Location: "image.dockerfile", Message: "must be inline: " + berth.DockerfileHint}}
 }
