@@ -110,6 +110,19 @@ func shellWords(line string) []string {
 	return words
 }
 
+func TestTheDocumentNamesEveryCommand(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/cli.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	walk(newRoot(newCLI(t, "").app(nil, nil)), func(cmd *cobra.Command) {
+		if !cmd.HasSubCommands() && !strings.Contains(string(text), "`"+cmd.CommandPath()+"`") {
+			t.Errorf("docs/cli.md does not name %s", cmd.CommandPath())
+		}
+	})
+}
+
 func TestCompletionScriptsAndLiveNames(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
