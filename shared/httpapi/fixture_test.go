@@ -102,7 +102,7 @@ func newFixture(t *testing.T, change ...func(*httpapi.Config)) *fixture {
 		Plane: f.plane, Records: f.store, Blobs: f.blobs, Secrets: f.secrets, Waiter: f.hub,
 		Authenticator: httpapi.StaticToken(testToken), Clock: f.clock, IDs: ids,
 		Version:    berth.Version{Version: "1.2.3", Commit: "abc", Go: "go1.26", Installation: "inst", API: "v1"},
-		SigningKey: key[:], Logger: f.log.logger(), Embedded: true,
+		SigningKey: key[:], Logger: f.log.logger(), PublicURL: "http://localhost/", Embedded: true,
 	}
 	for _, c := range change {
 		c(&f.cfg)

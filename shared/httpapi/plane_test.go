@@ -11,8 +11,13 @@ import (
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/control"
+	"github.com/berth-dev/berth/shared/httpapi"
 	"github.com/berth-dev/berth/shared/records"
 )
+
+// The control plane is what the API asks for.
+var _ httpapi.Plane = (*control.Plane)(nil)
 
 // testPlane keeps environments in the store and everything that runs in memory.
 // A function field that is set stands in for its method.
