@@ -1,0 +1,121 @@
+package embedded
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/berth-dev/berth/shared/berth"
+)
+
+// dataDir is a data folder whose server.json names url.
+func dataDir(t *testing.T, url string) (p paths, token string) {
+	t.Helper()
+	p = paths{t.TempDir()}
+	token, err := openToken(p.token())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.writeServer(ServerFile{URL: url, PID: os.Getpid(), StartedAt: time.Unix(0, 0)}); err != nil {
+		t.Fatal(err)
+	}
+	return p, token
+}
+
+func ok(w http.ResponseWriter, _ *http.Request) {
+	_ = json.NewEncoder(w).Encode(berth.Health{Status: "ok"})
+}
+
+func TestFindTakesAServerThatProvesTheToken(t *testing.T) {
+	var token string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		prove(token, http.HandlerFunc(ok)).ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	p, made := dataDir(t, server.URL)
+	token = made
+	found, err := Find(t.Context(), p.dir)
+	if err != nil || found.URL != server.URL || found.Token == "" {
+		t.Errorf("Find = %+v, %v", found, err)
+	}
+}
+
+func TestFindNeverSendsTheTokenToAnotherProgramOnThePort(t *testing.T) {
+	seen := ""
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen += r.Header.Get("Authorization") + r.URL.String()
+		w.Header().Set(proofHeader, "made up")
+		ok(w, r)
+	}))
+	defer server.Close()
+	p, token := dataDir(t, server.URL)
+	if _, err := Find(t.Context(), p.dir); berth.CodeOf(err) != berth.CodeNotFound {
+		t.Errorf("Find = %v, want not_found", err)
+	}
+	if seen == "" || strings.Contains(seen, token) {
+		t.Errorf("the other program saw %q", seen)
+	}
+}
+
+func TestATokenFileThatOthersMayReadIsRefused(t *testing.T) {
+	p, _ := dataDir(t, "http://127.0.0.1:1")
+	if err := os.Chmod(p.token(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadToken(p.token()); berth.CodeOf(err) != berth.CodeInvalid {
+		t.Errorf("ReadToken = %v, want invalid", err)
+	}
+}
+
+func TestASecondServerOnADataFolderIsRefusedAndNamesTheFirst(t *testing.T) {
+	p, _ := dataDir(t, "http://127.0.0.1:4242")
+	lock, err := p.claim()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Unlock()
+	_, err = p.claim()
+	if berth.CodeOf(err) != berth.CodeConflict || !strings.Contains(err.Error(), "127.0.0.1:4242") {
+		t.Errorf("claim = %v, want a conflict that names the server", err)
+	}
+}
+
+func TestConnectReportsWhyAServerDidNotStart(t *testing.T) {
+	_, err := Connect(t.Context(), t.TempDir()+"/data", []string{"/bin/sh", "-c", "echo no room for it >&2; exit 3"})
+	if berth.CodeOf(err) != berth.CodeUnavailable {
+		t.Fatalf("Connect = %v, want unavailable", err)
+	}
+	if e, ok := err.(*berth.Error); !ok || !strings.Contains(e.Remediation, "no room for it") {
+		t.Errorf("Connect = %#v, want what the server said", err)
+	}
+}
+
+func TestALogIsPutAsideBeforeItGrowsTooLarge(t *testing.T) {
+	dir := t.TempDir()
+	log, err := OpenLog(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	line := []byte(strings.Repeat("x", 1<<20))
+	for range 25 {
+		if _, err := log.Write(line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var total int64
+	for _, name := range []string{paths{dir}.log(), paths{dir}.log() + ".1"} {
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		total += info.Size()
+	}
+	if total > 2*logBytes || total < logBytes {
+		t.Errorf("the two logs have %d bytes", total)
+	}
+}

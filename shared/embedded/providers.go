@@ -1,0 +1,36 @@
+package embedded
+
+import (
+	"log/slog"
+	"runtime"
+
+	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/guestbin"
+	"github.com/berth-dev/berth/shared/sandbox/local"
+)
+
+// openProviders makes the providers that the options turn on. The local one
+// needs Linux; elsewhere the server comes up without it.
+func openProviders(p paths, o Options, installation berth.InstallationID, logger *slog.Logger) ([]berth.Provider, error) {
+	if !o.AllowLocal {
+		return nil, nil
+	}
+	if runtime.GOOS != "linux" {
+		logger.Warn("the local provider needs Linux: it is off")
+		return nil, nil
+	}
+	guest := o.GuestPath
+	if guest == "" {
+		var err error
+		if guest, err = guestbin.Install(p.guests(), runtime.GOARCH); err != nil {
+			return nil, err
+		}
+	}
+	provider, err := local.New(local.Config{
+		Root: p.sandboxes(), GuestPath: guest, Installation: installation, Clock: o.Clock, Logger: logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return []berth.Provider{provider}, nil
+}

@@ -1,0 +1,184 @@
+package embedded
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/control"
+	"github.com/berth-dev/berth/shared/httpapi"
+	"github.com/berth-dev/berth/shared/runner"
+	"github.com/berth-dev/berth/shared/runner/asl"
+	"github.com/berth-dev/berth/shared/version"
+)
+
+// purgeEvery is how often expired records are removed; reads never show them.
+const purgeEvery = time.Hour
+
+// Run is the embedded server: it returns nil after ctx has ended or the server
+// has been idle for long enough. Errors: conflict when another server has the
+// data folder, unavailable for a folder, address or guest that cannot be used.
+func Run(ctx context.Context, o Options) error {
+	if o.Clock == nil {
+		o.Clock = berth.SystemClock{}
+	}
+	if o.Listen == "" {
+		o.Listen = DefaultListen
+	}
+	p := paths{o.DataDir}
+	lock, err := p.claim()
+	if err != nil {
+		return err
+	}
+	defer lock.Unlock()
+	token, err := openToken(p.token())
+	if err != nil {
+		return err
+	}
+	logger := slog.New(slog.NewJSONHandler(o.Log, nil))
+	s, err := openStores(ctx, p, o)
+	if err != nil {
+		return err
+	}
+	defer s.table.Close()
+	e, err := newEngine(p, o, s, logger)
+	if err != nil {
+		return err
+	}
+	l, err := listen(o.Listen)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	handler, err := newHandler(e, s, o, l, token, logger)
+	if err != nil {
+		return err
+	}
+	return e.run(ctx, o, p, l, handler)
+}
+
+// engine drives runs and answers what the API asks of the control plane.
+type engine struct {
+	plane        *control.Plane
+	runner       *runner.Runner
+	orchestrator *asl.Interpreter
+	stores       stores
+	logger       *slog.Logger
+}
+
+func newEngine(p paths, o Options, s stores, logger *slog.Logger) (*engine, error) {
+	providers, err := openProviders(p, o, s.installation.ID, logger)
+	if err != nil {
+		return nil, err
+	}
+	registry := control.NewProviders(providers...)
+	r := &runner.Runner{
+		Records: s.records, Providers: registry, Secrets: s.secrets, Clock: o.Clock,
+		Installation: s.installation.ID, Logger: logger,
+	}
+	definition, err := runner.Definition(nil)
+	if err != nil {
+		return nil, err
+	}
+	orchestrator, err := asl.New(asl.Config{
+		Definition: definition, Tasks: r.Tasks(), Table: s.table, Clock: o.Clock, IDs: s.records.IDs, Logger: logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.Orchestrator = orchestrator
+	plane := &control.Plane{
+		Records: s.records, Providers: registry, Secrets: s.secrets, Orchestrator: orchestrator,
+		IDs: s.records.IDs, Clock: o.Clock, ServerDefault: o.Environment,
+		Installation: s.installation.ID, Logger: logger,
+	}
+	return &engine{plane: plane, runner: r, orchestrator: orchestrator, stores: s, logger: logger}, nil
+}
+
+func newHandler(e *engine, s stores, o Options, l net.Listener, token string, logger *slog.Logger) (http.Handler, error) {
+	mac := hmac.New(sha256.New, []byte(token))
+	mac.Write([]byte("signed URLs of transfers"))
+	h, err := httpapi.New(httpapi.Config{
+		Plane: e.plane, Records: s.records, Blobs: s.records.Blobs, Secrets: s.secrets, Waiter: s.hub,
+		Authenticator: httpapi.StaticToken(token), Clock: o.Clock, IDs: s.records.IDs,
+		Version: version.Info(s.installation.ID), SigningKey: mac.Sum(nil), Logger: logger,
+		PublicURL: urlOf(l), Embedded: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return prove(token, h), nil
+}
+
+// run serves until ctx ends or nothing is left to do.
+func (e *engine) run(ctx context.Context, o Options, p paths, l net.Listener, h http.Handler) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if err := e.orchestrator.Resume(ctx); err != nil {
+		return berth.Wrap(err, "going on with the runs of an earlier server")
+	}
+	idle := newIdleWatch(o.Clock, o.Idle, e.stores.records.HasLiveRuns)
+	var upkeep sync.WaitGroup
+	upkeep.Go(func() { e.runner.KeepSweeping(ctx) })
+	upkeep.Go(func() { e.keepPurging(ctx, o.Clock) })
+	served := make(chan error, 1)
+	go func() { served <- serveHTTP(ctx, l, idle.count(h)) }()
+
+	file := ServerFile{URL: urlOf(l), PID: os.Getpid(), Version: version.Version, StartedAt: o.Clock.Now()}
+	err := p.writeServer(file)
+	if err == nil {
+		e.logger.Info("serving", "url", file.URL, "data", p.dir, "version", file.Version)
+		if o.Ready != nil {
+			o.Ready(file.URL)
+		}
+		err = e.await(ctx, o.Idle, idle, served)
+	}
+	// Clients must not find a server that no longer takes requests.
+	err = errors.Join(err, p.removeServer(file.PID))
+	cancel()
+	err = errors.Join(err, <-served)
+	upkeep.Wait()
+	end, stop := context.WithTimeout(context.WithoutCancel(ctx), shutdownLimit)
+	defer stop()
+	return errors.Join(err, e.orchestrator.Close(end))
+}
+
+// await returns when the server is to end.
+func (e *engine) await(ctx context.Context, limit time.Duration, idle *idleWatch, served chan error) error {
+	done := make(chan struct{})
+	if limit > 0 {
+		go func() {
+			if idle.wait(ctx) == nil {
+				e.logger.Info("idle", "for", limit.String())
+				close(done)
+			}
+		}()
+	}
+	select {
+	case <-ctx.Done():
+	case <-done:
+	case err := <-served:
+		served <- nil
+		return err
+	}
+	return nil
+}
+
+func (e *engine) keepPurging(ctx context.Context, clock berth.Clock) {
+	for ctx.Err() == nil {
+		if _, err := e.stores.table.Purge(ctx); err != nil && ctx.Err() == nil {
+			e.logger.Warn("purging expired records", "error", err)
+		}
+		if clock.Sleep(ctx, purgeEvery) != nil {
+			return
+		}
+	}
+}

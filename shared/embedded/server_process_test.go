@@ -1,0 +1,184 @@
+package embedded_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/client"
+	"github.com/berth-dev/berth/shared/embedded"
+)
+
+// The test binary is also the server: started again with this variable it runs
+// one on the named data folder.
+const serverEnv = "BERTH_TEST_SERVER_DIR"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(serverEnv); dir != "" {
+		os.Exit(serve(dir))
+	}
+	os.Exit(m.Run())
+}
+
+func serve(dir string) int {
+	log, err := embedded.OpenLog(dir)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	err = embedded.Run(context.Background(), embedded.Options{
+		DataDir: dir, ConfigDir: dir + "-config", AllowLocal: true,
+		GuestPath: os.Getenv("BERTH_TEST_GUEST"), Log: log,
+	})
+	fmt.Fprintln(os.Stderr, err)
+	return 1
+}
+
+// process is a server in a process of its own, which a test may kill.
+type process struct {
+	t      *testing.T
+	dir    string
+	guest  string
+	cmd    *exec.Cmd
+	stderr *bytes.Buffer
+	ended  chan struct{}
+	found  embedded.Found
+	*client.Client
+}
+
+const startWait = 30 * time.Second
+
+func startProcess(t *testing.T, dir, guest string) *process {
+	t.Helper()
+	p := &process{t: t, dir: dir, guest: guest}
+	p.start()
+	t.Cleanup(p.kill)
+	return p
+}
+
+func (p *process) start() {
+	p.t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.stderr = &bytes.Buffer{}
+	p.cmd = exec.Command(self)
+	p.cmd.Env = append(os.Environ(), serverEnv+"="+p.dir, "BERTH_TEST_GUEST="+p.guest)
+	p.cmd.Stderr = p.stderr
+	if err := p.cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	p.ended = make(chan struct{})
+	go func(cmd *exec.Cmd, ended chan struct{}) { _ = cmd.Wait(); close(ended) }(p.cmd, p.ended)
+	deadline := time.Now().Add(startWait)
+	for {
+		found, err := embedded.Find(p.t.Context(), p.dir)
+		if err == nil && found.PID == p.cmd.Process.Pid {
+			p.found = found
+			break
+		}
+		select {
+		case <-p.ended:
+			p.t.Fatalf("the server ended as it started: %s", p.stderr)
+		case <-time.After(5 * time.Millisecond):
+		}
+		if time.Now().After(deadline) {
+			p.t.Fatalf("no server after %s: %v", startWait, err)
+		}
+	}
+	p.Client, err = client.New(client.Config{BaseURL: p.found.URL, Token: p.found.Token})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// kill ends the server with SIGKILL and waits until it is gone.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill() // gone already is fine
+	<-p.ended
+}
+
+// statusBytes is a field of a process's status: VmRSS is its resident set, VmHWM the peak of it.
+func statusBytes(t *testing.T, pid int, field string) int64 {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := fieldBytes(string(b), field)
+	if n == 0 {
+		t.Fatalf("process %d has no %s", pid, field)
+	}
+	return n
+}
+
+// output collects a stage's streams.
+type output struct {
+	mu             sync.Mutex
+	stdout, stderr bytes.Buffer
+}
+
+func (o *output) take(reply berth.OutputReply) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, f := range reply.Frames {
+		switch f.Stream {
+		case berth.Stdout:
+			o.stdout.Write(f.Data)
+		case berth.Stderr:
+			o.stderr.Write(f.Data)
+		default:
+			return fmt.Errorf("unexpected mark: %s", f.Data)
+		}
+	}
+	return nil
+}
+
+// awaitRun follows a run to its end, also over restarts of the server that
+// move it to another port.
+func (p *process) awaitRun(id berth.RunID) berth.Run {
+	p.t.Helper()
+	deadline := time.Now().Add(60 * time.Second)
+	for time.Now().Before(deadline) {
+		run, err := p.FindRun(p.t.Context(), id)
+		if err != nil {
+			p.t.Fatalf("FindRun(%s): %v", id, err)
+		}
+		if run.Status.Ended() {
+			return run
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	p.t.Fatalf("run %s has not ended", id)
+	return berth.Run{}
+}
+
+// commandStage is the id of the stage that ran the run's command.
+func commandStage(t *testing.T, run berth.Run) berth.StageID {
+	t.Helper()
+	for _, s := range run.Stages {
+		if s.Kind == berth.StageCommand {
+			return s.ID
+		}
+	}
+	t.Fatalf("run %s has no command stage: %+v", run.ID, run.Stages)
+	return ""
+}
+
+func (p *process) log(run berth.Run) *output {
+	p.t.Helper()
+	var o output
+	if _, err := p.FollowLogs(p.t.Context(), run.ID, commandStage(p.t, run), 0, o.take); err != nil {
+		p.t.Fatalf("FollowLogs(%s): %v", run.ID, err)
+	}
+	return &o
+}
