@@ -180,3 +180,6 @@ func (c *process) writeInput(offset int64, data []byte, eof bool) (int64, error)
 	c.wake()
 	return int64(len(c.stdin)), nil
 }
+
+// End ends the command with an exit that no program can give itself.
+func (p *Process) End(exit berth.Exit) { p.process.interrupt(exit) }
