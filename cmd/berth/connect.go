@@ -12,16 +12,32 @@ import (
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/client"
+	"github.com/berth-dev/berth/shared/config"
 	"github.com/berth-dev/berth/shared/embedded"
 	"github.com/berth-dev/berth/shared/version"
 )
 
-// configuredServer is the URL that the user named, or "".
-func (a *app) configuredServer() string {
-	if a.server != "" {
-		return a.server
+// configuredServer is the URL that the user named, or "": by flag, environment
+// variable or settings. A data folder that was named beats the settings.
+func (a *app) configuredServer() (string, error) {
+	switch {
+	case a.server != "":
+		return a.server, nil
+	case a.env["BERTH_SERVER"] != "":
+		return a.env["BERTH_SERVER"], nil
+	case a.dataDir != "" || a.env["BERTH_DATA_DIR"] != "":
+		return "", nil
 	}
-	return a.env["BERTH_SERVER"]
+	path := filepath.Join(a.configHome(), "berth", "settings.toml")
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", local(err, "reading the settings")
+	}
+	settings, err := config.ReadSettings(berth.ConfigFile{Kind: berth.ConfigUser, Path: path, Source: string(text)})
+	return settings.Server, err
 }
 
 // dataFolder is the absolute data folder of the server on this machine.
@@ -87,8 +103,12 @@ func (a *app) startServer(ctx context.Context, dir string) (embedded.Found, erro
 
 func (a *app) client(find finder, cfg client.Config) (*client.Client, error) {
 	cfg.UserAgent, cfg.Clock = "berth/"+version.Version, a.clock
+	server, err := a.configuredServer()
+	if err != nil {
+		return nil, err
+	}
 	dir, err := a.dataFolder()
-	if server := a.configuredServer(); server != "" {
+	if server != "" {
 		cfg.BaseURL, cfg.Token = server, a.env["BERTH_TOKEN"]
 		if cfg.Token == "" && err == nil {
 			cfg.Token, err = localToken(server, dir)

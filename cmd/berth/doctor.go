@@ -66,7 +66,7 @@ func (a *app) doctor(ctx context.Context, asJSON bool) error {
 // and those of the server.
 func (a *app) checks() []func(context.Context) []finding {
 	tools := []func(context.Context) []finding{a.checkGit, a.checkDocker}
-	if a.configuredServer() != "" {
+	if server, err := a.configuredServer(); server != "" || err != nil {
 		return append(tools, a.checkServer)
 	}
 	return append([]func(context.Context) []finding{a.checkDataFolder, a.checkBash, a.checkGuest}, append(tools, a.checkServer)...)

@@ -10,7 +10,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/berth-dev/berth/shared/berth"
-	"github.com/berth-dev/berth/shared/config"
 	"github.com/berth-dev/berth/shared/strict"
 )
 
@@ -290,11 +289,7 @@ func TestEnvironmentTOMLReadsBack(t *testing.T) {
 		if err != nil {
 			r.Fatalf("%v in\n%s", err, toml)
 		}
-		data, err := json.Marshal(tree)
-		if err != nil {
-			r.Fatal(err)
-		}
-		back, err := config.ParseEnvironment(data)
+		back, err := parseEnvironment(tree)
 		if err != nil {
 			r.Skip("no valid environment to begin with: " + err.Error())
 		}

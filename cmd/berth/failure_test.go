@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -107,6 +109,50 @@ func TestAMissingOrWrongTokenIsUnauthenticated(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.ok("runs", "list")
+}
+
+func TestTheServerIsNamedByFlagVariableOrSettings(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t, "")
+	settings := filepath.Join(c.env["XDG_CONFIG_HOME"], "berth", "settings.toml")
+	if err := os.MkdirAll(filepath.Dir(settings), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(settings, []byte("[cli]\nserver = \"http://settings\"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	server := func(a *app) string {
+		got, err := a.configuredServer()
+		if err != nil {
+			t.Error(err)
+		}
+		return got
+	}
+	if got := server(c.app(nil, nil)); got != "http://settings" {
+		t.Errorf("server = %q, want the settings'", got)
+	}
+	c.env["BERTH_DATA_DIR"] = c.dir
+	if got := server(c.app(nil, nil)); got != "" {
+		t.Errorf("server = %q with a data folder named, want none", got)
+	}
+	c.env["BERTH_SERVER"] = "http://variable"
+	if got := server(c.app(nil, nil)); got != "http://variable" {
+		t.Errorf("server = %q, want the variable's", got)
+	}
+	a := c.app(nil, nil)
+	a.server = "http://flag"
+	if got := server(a); got != "http://flag" {
+		t.Errorf("server = %q, want the flag's", got)
+	}
+	c.env["BERTH_SERVER"], c.env["BERTH_DATA_DIR"] = "", ""
+	if err := os.WriteFile(settings, []byte("[cli]\nsevrer = 1\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r := c.run("runs", "list")
+	if r.status != 2 {
+		t.Errorf("settings with a fault = %d, want 2", r.status)
+	}
+	mustContain(t, "stderr", r.stderr, "settings.toml", "sevrer")
 }
 
 func TestTheDataFoldersTokenStaysOnThisMachine(t *testing.T) {

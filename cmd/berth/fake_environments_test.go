@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/berth-dev/berth/shared/berth"
-	"github.com/berth-dev/berth/shared/config"
 	"github.com/berth-dev/berth/shared/strict"
 )
 
@@ -25,8 +24,7 @@ func (f *fake) environment(id string) (berth.Environment, string, bool) {
 	if !ok {
 		return berth.Environment{}, "", false
 	}
-	data, _ := json.Marshal(tree)
-	e, err := config.ParseEnvironment(data)
+	e, err := parseEnvironment(tree)
 	if err != nil {
 		f.t.Errorf("environment %s: %v", id, err)
 	}
@@ -109,8 +107,7 @@ func (f *fake) matched(w http.ResponseWriter, r *http.Request, write bool) (bert
 }
 
 func (f *fake) store(w http.ResponseWriter, status int, tree map[string]any) {
-	data, _ := json.Marshal(tree)
-	e, err := config.ParseEnvironment(data)
+	e, err := parseEnvironment(tree)
 	if err != nil {
 		p := problemf(berth.CodeInvalid, "%s", err.Error())
 		p.write(w)
@@ -122,4 +119,21 @@ func (f *fake) store(w http.ResponseWriter, status int, tree map[string]any) {
 	f.mu.Unlock()
 	w.Header().Set("ETag", etag)
 	answer(w, status, e)
+}
+
+// parseEnvironment reads an environment as a server does: strictly, over the
+// defaults, with all problems.
+func parseEnvironment(tree map[string]any) (berth.Environment, error) {
+	data, err := json.Marshal(tree)
+	if err != nil {
+		return berth.Environment{}, err
+	}
+	fresh, problems, err := strict.Tree(data)
+	if err != nil {
+		return berth.Environment{}, err
+	}
+	e := berth.EnvironmentDefaults()
+	problems = append(problems, strict.Decode(fresh, &e, "")...)
+	problems = append(problems, berth.ValidateEnvironment(e)...)
+	return berth.NormalizeEnvironment(e), berth.Invalid(problems)
 }
