@@ -73,11 +73,12 @@ func TagOf(pid int) Tag {
 	return Tag(n)
 }
 
-// Tagged picks the processes whose tag is in the range of base.
-func Tagged(all []Process, base Tag) []Process {
+// Tagged picks the processes whose tag is in the range of base. Those that were
+// started before since, in clock ticks, cannot have it.
+func Tagged(all []Process, base Tag, since uint64) []Process {
 	var tagged []Process
 	for _, p := range all {
-		if base.Covers(TagOf(p.PID)) {
+		if p.StartTime >= since && base.Covers(TagOf(p.PID)) {
 			tagged = append(tagged, p)
 		}
 	}

@@ -26,12 +26,14 @@ type box struct {
 	agent *hostagent.Sandbox // nil until there is a folder
 	guest *guestProcess      // nil while none lives
 	gone  bool               // destroyed
+	// ending says that somebody who holds life ends the processes.
+	ending bool
 }
 
 // guestProcess is a guest that was seen alive.
 type guestProcess struct {
 	proctree.Process
-	ended chan struct{} // closed when it and all its processes are gone
+	ended chan struct{} // closed when it is gone
 }
 
 func (p *Provider) newBox(id berth.SandboxID) *box {
@@ -129,7 +131,12 @@ func (b *box) watch(process proctree.Process, child *os.Process) {
 				return
 			}
 		}
-		b.endProcesses(context.Background(), m)
+		b.mu.Lock()
+		ending := b.ending
+		b.mu.Unlock()
+		if !ending {
+			b.endProcesses(context.Background(), m)
+		}
 		b.mu.Lock()
 		b.guest = nil
 		b.mu.Unlock()
@@ -151,12 +158,10 @@ func (b *box) endProcesses(ctx context.Context, m meta) bool {
 	base := proctree.BaseTag(m.SandboxStart)
 	guest, alive := m.guest(b.provider.boot)
 	return proctree.End(ctx, proctree.Ending{Limit: endLimit, Find: func(all []proctree.Process) []proctree.Process {
-		left := proctree.Tagged(all, base)
 		if alive && guest.Alive() {
-			left = append(left, guest)
-			left = append(left, proctree.Below(all, guest.PID)...)
+			return append(proctree.Below(all, guest.PID), guest)
 		}
-		return left
+		return proctree.Tagged(all, base, m.StartTime)
 	}})
 }
 

@@ -37,9 +37,8 @@ func (p *Provider) Stop(ctx context.Context, ref berth.SandboxRef) error {
 	if err := b.record(func(m *meta) { m.Status = berth.SandboxStopped }); err != nil {
 		return err
 	}
-	b.mu.Lock()
-	guest, m := b.guest, b.meta
-	b.mu.Unlock()
+	guest, m := b.beginEnding()
+	defer b.stopEnding()
 	if guest == nil {
 		return nil
 	}
@@ -51,11 +50,24 @@ func (p *Provider) Stop(ctx context.Context, ref berth.SandboxRef) error {
 	} else {
 		waitFor(ctx, guest.ended, time.Second)
 	}
-	b.endProcesses(context.WithoutCancel(ctx), m)
-	if !waitFor(ctx, guest.ended, endLimit) {
+	if !b.endProcesses(context.WithoutCancel(ctx), m) || !waitFor(ctx, guest.ended, endLimit) {
 		return berth.Errorf(berth.CodeUnavailable, "processes of the sandbox are still there")
 	}
 	return nil
+}
+
+// beginEnding keeps the watcher of the guest from doing what the caller does.
+func (b *box) beginEnding() (*guestProcess, meta) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.ending = true
+	return b.guest, b.meta
+}
+
+func (b *box) stopEnding() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.ending = false
 }
 
 // waitFor reports whether done was closed in time.
@@ -127,12 +139,11 @@ func (b *box) destroy(ctx context.Context) error {
 			// in the middle would not know.
 			b.provider.config.Logger.Warn("a sandbox is destroyed without a record of it", "sandbox", string(b.id), "error", err)
 		}
-		if !b.endProcesses(ctx, b.meta) {
+		guest, m := b.beginEnding()
+		defer b.stopEnding()
+		if !b.endProcesses(ctx, m) {
 			return berth.Errorf(berth.CodeUnavailable, "processes of the sandbox are still there")
 		}
-		b.mu.Lock()
-		guest := b.guest
-		b.mu.Unlock()
 		if guest != nil && !waitFor(ctx, guest.ended, endLimit) {
 			return berth.Errorf(berth.CodeUnavailable, "the sandbox's guest is still there")
 		}

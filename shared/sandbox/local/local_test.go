@@ -28,7 +28,6 @@ func newID() berth.SandboxID {
 func open(t testing.TB, config local.Config) *local.Provider {
 	t.Helper()
 	config.Installation = "test"
-	config.Logger = nil
 	p, err := local.New(config)
 	if err != nil {
 		t.Fatalf("New: %v", err)
