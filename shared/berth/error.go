@@ -90,6 +90,6 @@ func Invalid(problems []Problem) error {
 		e.Message, e.Field = problems[0].Message, problems[0].Location
 		return e
 	}
-	e.Message = fmt.Sprintf("%d fields are invalid", len(problems))
+	e.Message = fmt.Sprintf("%d fields are invalid", count(problems))
 	return e
 }

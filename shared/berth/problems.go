@@ -57,6 +57,10 @@ func (p Problem) Rest() (n int, ok bool) {
 	return n, ok && err == nil
 }
 
+// Full reports that MaxProblems are listed: what is added now is only counted,
+// so that its text need not be made.
+func (p *Problems) Full() bool { return len(p.list) >= MaxProblems }
+
 // Empty reports whether nothing was added.
 func (p *Problems) Empty() bool { return len(p.list) == 0 }
 
@@ -80,8 +84,16 @@ func Unsupported(problems []Problem) error {
 		e.Message, e.Field = problems[0].Message, problems[0].Location
 		return e
 	}
-	e.Message = fmt.Sprintf("%d fields are not supported by the provider", len(problems))
+	e.Message = fmt.Sprintf("%d fields are not supported by the provider", count(problems))
 	return e
+}
+
+// count is how many problems a list stands for.
+func count(problems []Problem) int {
+	if rest, cut := problems[len(problems)-1].Rest(); cut {
+		return len(problems) - 1 + rest
+	}
+	return len(problems)
 }
 
 // sortedKeys makes the order of problems independent of the order of a map.

@@ -45,6 +45,9 @@ func TestProblemsCountsWhatItLeavesOut(t *testing.T) {
 	if last := list[len(list)-1]; len(list) != berth.MaxProblems+1 || last != want {
 		t.Errorf("%d problems, the last %v; want %d, %v", len(list), last, berth.MaxProblems+1, want)
 	}
+	if got := berth.Invalid(list).Error(); !strings.HasPrefix(got, "151 fields are invalid; ") {
+		t.Errorf("Invalid: %.40s, want 151 fields", got)
+	}
 }
 
 func TestProblemsIsEmptyUntilSomethingIsAdded(t *testing.T) {

@@ -47,21 +47,27 @@ func ScanTokens(value string) ([]Token, []error) {
 			at = start + 1
 			continue
 		}
-		inner, after, closed := strings.Cut(rest, "}}")
-		name := strings.TrimRight(inner, tokenSpace)
-		switch {
-		case !closed || strings.Contains(inner, "{{"):
+		inner, _, closed := strings.Cut(rest[:min(len(rest), maxTokenBytes)], "}}")
+		if !closed || strings.Contains(inner, "{{") {
 			errs = append(errs, errTokenOpen)
 			at = start + 2
 			continue
+		}
+		end := len(value) - len(rest) + len(inner) + len("}}")
+		name := strings.TrimRight(inner, tokenSpace)
+		switch {
 		case !namePattern.MatchString(name):
 			errs = append(errs, errTokenName)
 		default:
-			tokens = append(tokens, Token{namespace, name, start, len(value) - len(after)})
+			tokens = append(tokens, Token{namespace, name, start, end})
 		}
-		at = len(value) - len(after)
+		at = end
 	}
 }
+
+// maxTokenBytes bounds the search for the closing braces, which makes the scan
+// of a hostile value linear.
+const maxTokenBytes = 256
 
 const tokenSpace = " \t\r\n"
 

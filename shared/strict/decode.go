@@ -123,6 +123,10 @@ func (d *decoder) object(path string, tree any, into reflect.Value) {
 	fields := fieldsOf(into.Type())
 	for _, key := range sortedKeys(object) {
 		f, known := fields[key]
+		if !known && d.problems.Full() {
+			d.problems.Add(berth.Problem{}) // only counted: to find the nearest key takes time
+			continue
+		}
 		if !known {
 			d.problems.Addf(berth.FieldPath(path, key), "%s", unknownKey(key, sortedKeys(fields)))
 			continue

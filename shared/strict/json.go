@@ -37,7 +37,7 @@ func Tree(data []byte) (any, []berth.Problem, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
 	r := jsonReader{dec: dec, data: data}
-	tree, err := r.value("", 0)
+	tree, err := r.value()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -101,9 +101,18 @@ type jsonReader struct {
 	dec      *json.Decoder
 	data     []byte
 	problems berth.Problems
+	path     []step // to the value that is being read
 }
 
-func (r *jsonReader) value(path string, depth int) (any, error) {
+// step is one part of a path. Paths are put together only for a problem: there
+// may be a million values, each deep down.
+type step struct {
+	key   string
+	index int
+	list  bool
+}
+
+func (r *jsonReader) value() (any, error) {
 	tok, err := r.token()
 	if err != nil {
 		return nil, err
@@ -112,19 +121,27 @@ func (r *jsonReader) value(path string, depth int) (any, error) {
 	if !ok {
 		return tok, nil
 	}
-	if depth >= MaxDepth {
+	if len(r.path) >= MaxDepth {
 		return nil, malformedAt(r.data, int(r.dec.InputOffset())-1, "the JSON document is nested too deep")
 	}
 	if delim == '[' {
-		return r.list(path, depth)
+		return r.list()
 	}
-	return r.object(path, depth)
+	return r.object()
 }
 
-func (r *jsonReader) list(path string, depth int) (any, error) {
+// below reads the value at the next step.
+func (r *jsonReader) below(s step) (any, error) {
+	r.path = append(r.path, s)
+	v, err := r.value()
+	r.path = r.path[:len(r.path)-1]
+	return v, err
+}
+
+func (r *jsonReader) list() (any, error) {
 	list := []any{}
 	for r.dec.More() {
-		v, err := r.value(berth.IndexPath(path, len(list)), depth+1)
+		v, err := r.below(step{index: len(list), list: true})
 		if err != nil {
 			return nil, err
 		}
@@ -134,7 +151,7 @@ func (r *jsonReader) list(path string, depth int) (any, error) {
 	return list, err
 }
 
-func (r *jsonReader) object(path string, depth int) (any, error) {
+func (r *jsonReader) object() (any, error) {
 	object := map[string]any{}
 	for r.dec.More() {
 		tok, err := r.token()
@@ -142,19 +159,30 @@ func (r *jsonReader) object(path string, depth int) (any, error) {
 			return nil, err
 		}
 		key, _ := tok.(string)
-		at := berth.FieldPath(path, key)
-		v, err := r.value(at, depth+1)
+		v, err := r.below(step{key: key})
 		if err != nil {
 			return nil, err
 		}
 		if _, twice := object[key]; twice {
-			r.problems.Addf(at, "is there twice")
+			r.twice(key)
 			continue
 		}
 		object[key] = v
 	}
 	_, err := r.token()
 	return object, err
+}
+
+func (r *jsonReader) twice(key string) {
+	at := ""
+	for _, s := range r.path {
+		if s.list {
+			at = berth.IndexPath(at, s.index)
+		} else {
+			at = berth.FieldPath(at, s.key)
+		}
+	}
+	r.problems.Addf(berth.FieldPath(at, key), "is there twice")
 }
 
 // token also refuses half surrogate pairs, which the decoder would turn into

@@ -17,6 +17,7 @@ type lineReader struct {
 	lines   map[string]int // path → line
 	counts  map[string]int // array of tables → how many so far
 	tooDeep bool
+	tooMany bool
 
 	seen, line int // bytes up to which newlines are counted, and how many
 }
@@ -32,7 +33,7 @@ func readKeyLines(data []byte) *lineReader {
 	l := &lineReader{data: data, lines: map[string]int{}, counts: map[string]int{}}
 	l.parser.Reset(data)
 	var table scope
-	for !l.tooDeep && l.parser.NextExpression() {
+	for !l.tooDeep && !l.tooMany && l.parser.NextExpression() {
 		switch node := l.parser.Expression(); node.Kind {
 		case unstable.Table:
 			table = l.key(scope{}, node.Key())
@@ -75,11 +76,12 @@ func (l *lineReader) note(path string, node *unstable.Node) {
 	l.line += bytes.Count(l.data[l.seen:offset], []byte("\n"))
 	l.seen = offset
 	l.lines[path] = l.line + 1
+	l.tooMany = len(l.lines) > MaxKeys
 }
 
 func (l *lineReader) keyValue(in scope, node *unstable.Node) {
 	at := l.key(in, node.Key())
-	if !l.tooDeep {
+	if !l.tooDeep && !l.tooMany {
 		l.value(at, node.Value())
 	}
 }
@@ -92,11 +94,13 @@ func (l *lineReader) value(at scope, node *unstable.Node) {
 	children := node.Children()
 	switch node.Kind {
 	case unstable.Array:
-		for i := 0; children.Next(); i++ {
-			l.value(scope{berth.IndexPath(at.path, i), at.depth + 1}, children.Node())
+		for i := 0; children.Next() && !l.tooMany; i++ {
+			if item := children.Node(); item.Kind == unstable.Array || item.Kind == unstable.InlineTable {
+				l.value(scope{berth.IndexPath(at.path, i), at.depth + 1}, item)
+			}
 		}
 	case unstable.InlineTable:
-		for children.Next() {
+		for children.Next() && !l.tooMany {
 			l.keyValue(at, children.Node())
 		}
 	}

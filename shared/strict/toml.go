@@ -10,6 +10,9 @@ import (
 	"github.com/berth-dev/berth/shared/berth"
 )
 
+// MaxKeys is the most keys and tables that a TOML document has.
+const MaxKeys = 10_000
+
 // Document is a TOML document as a tree of map[string]any, []any, string, bool,
 // int64, float64 and times, with the line of each key.
 type Document struct {
@@ -35,6 +38,9 @@ func ParseTOML(data []byte) (Document, error) {
 	lines := readKeyLines(data)
 	if lines.tooDeep {
 		return Document{}, berth.Errorf(berth.CodeMalformed, "the TOML document is nested too deep (line %d)", lines.line+1)
+	}
+	if lines.tooMany {
+		return Document{}, berth.Errorf(berth.CodeMalformed, "the TOML document has more than %d keys", MaxKeys)
 	}
 	tree := map[string]any{}
 	if err := toml.Unmarshal(data, &tree); err != nil {

@@ -98,6 +98,22 @@ func TestTOMLSaysWhereTheSyntaxIsWrong(t *testing.T) {
 	}
 }
 
+func TestADocumentOfTooManyKeysIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"inline tables": "x = [" + strings.Repeat("{a=1},", 10_001) + "]",
+		"tables":        strings.Repeat("[[a]]\n", 10_001),
+	} {
+		_, err := strict.TOML([]byte(text))
+		if err == nil || err.Error() != "the TOML document has more than 10000 keys" || berth.CodeOf(err) != berth.CodeMalformed {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	if _, err := strict.TOML([]byte("x = [" + strings.Repeat("1,", 100_000) + "]")); err != nil {
+		t.Errorf("a long list of numbers: %v", err)
+	}
+}
+
 func TestATOMLTreeDecodesAsJSONDoes(t *testing.T) {
 	t.Parallel()
 	doc, err := strict.TOML([]byte("name = 1\ncount = 1.5\nratio = 2\nwhen = 2026-01-02\non = 1979-05-27T07:32:00Z\nlist = [{memroy = 1}]\ncuont = 1\n"))
