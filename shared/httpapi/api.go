@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"log/slog"
 	"net/http"
@@ -26,9 +27,7 @@ type API struct {
 	closing context.Context
 	close   context.CancelFunc
 
-	wholeOnce sync.Once
-	whole     []byte // the OpenAPI document of all routes
-	wholeErr  error
+	whole func() ([]byte, error) // the OpenAPI document of all routes
 }
 
 var _ http.Handler = (*API)(nil)
@@ -75,10 +74,12 @@ func newAPI(cfg Config) (*API, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	a := &API{cfg: cfg, log: cfg.Logger, mux: http.NewServeMux()}
+	a := bare(cfg)
+	a.log = cfg.Logger
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
+	a.whole = sync.OnceValues(func() ([]byte, error) { return json.Marshal(Document()) })
 	a.closing, a.close = context.WithCancel(context.Background())
 	a.transfers = transfer.New(transfer.Config{
 		Table: cfg.Records.Table, Blobs: cfg.Blobs, Clock: cfg.Clock, IDs: cfg.IDs,
@@ -86,8 +87,24 @@ func newAPI(cfg Config) (*API, error) {
 		SigningKey: cfg.SigningKey, Prefix: Prefix, Logger: a.log,
 	})
 	a.mux.HandleFunc("/", a.unknown)
-	a.huma = humago.NewWithPrefix(mux{a}, Prefix, document(cfg.Version.Version))
 	return a, nil
+}
+
+// bare is an API on which operations can be registered, and not yet called.
+func bare(cfg Config) *API {
+	a := &API{cfg: cfg, mux: http.NewServeMux()}
+	a.huma = humago.NewWithPrefix(mux{a}, Prefix, document())
+	return a
+}
+
+// Document is the OpenAPI 3.1 document of all routes.
+func Document() *huma.OpenAPI {
+	a := bare(Config{Embedded: true})
+	byID := operations()
+	for _, route := range Routes {
+		byID[route.ID].add(a, route)
+	}
+	return a.OpenAPI()
 }
 
 func (cfg Config) check() error {

@@ -128,7 +128,7 @@ func (a *API) readOutput(ctx context.Context, in *outputInput) (*body[berth.Outp
 	reply, err := fitFrames(read.limit, func(limit int) (berth.OutputReply, error) {
 		return a.cfg.Plane.CommandOutput(ctx, sb, id, read.offset, limit, max(0, time.Until(deadline)))
 	})
-	return &body[berth.OutputReply]{reply}, err
+	return &body[berth.OutputReply]{reply}, inQuery(err)
 }
 
 func (a *API) writeStdin(ctx context.Context, in *CommandParams) (*body[berth.StdinReply], error) {

@@ -19,13 +19,13 @@ Every error is an ` + "`application/problem+json`" + ` document with a stable ` 
 
 // document is the head of the OpenAPI document, and huma with its defaults off:
 // no routes of its own, no $schema, no formats but JSON.
-func document(version string) huma.Config {
-	schemas := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
+func document() huma.Config {
+	schemas := huma.NewMapRegistry(schemaPrefix, huma.DefaultSchemaNamer)
 	return huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI: "3.1.0",
 			Info: &huma.Info{
-				Title: "berth", Version: version, Description: about,
+				Title: "berth", Version: "v1", Description: about,
 				License: &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
 			},
 			Servers: []*huma.Server{{URL: Prefix}},
@@ -72,13 +72,39 @@ func (a *API) document(op *huma.Operation, route Route, s spec) {
 		status := code.Info().HTTP
 		byStatus[status] = append(byStatus[status], string(code))
 	}
-	schema := a.huma.OpenAPI().Components.Schemas.Schema(typeOf(ProblemDocument{}), true, "")
 	for status, codes := range byStatus {
-		op.Responses[strconv.Itoa(status)] = &huma.Response{
+		op.Responses[strconv.Itoa(status)] = a.problemResponse(status, codes)
+	}
+}
+
+// problemResponse refers to the one description of an error answer.
+func (a *API) problemResponse(status int, codes []string) *huma.Response {
+	components := a.huma.OpenAPI().Components
+	if components.Responses == nil {
+		components.Responses = map[string]*huma.Response{}
+	}
+	name := strings.Join(codes, "_or_")
+	if components.Responses[name] == nil {
+		code := berth.Code(codes[0])
+		components.Responses[name] = &huma.Response{
 			Description: http.StatusText(status) + ": code " + strings.Join(codes, " or "),
-			Content:     map[string]*huma.MediaType{mediaProblem: {Schema: schema}},
+			Content: map[string]*huma.MediaType{mediaProblem: {
+				Schema: components.Schemas.Schema(typeOf(ProblemDocument{}), true, ""),
+				Example: ProblemDocument{
+					Type: "about:blank", Title: code.Info().Title, Status: status, Detail: "what is wrong, in a sentence", Code: code,
+					RequestID: "01jd3v6d0x2m5p8q9r7s4t1v0w", Errors: exampleErrors(code),
+				},
+			}},
 		}
 	}
+	return &huma.Response{Ref: "#/components/responses/" + name}
+}
+
+func exampleErrors(code berth.Code) []berth.Problem {
+	if code == berth.CodeInvalid {
+		return []berth.Problem{{Location: "resources.memroy", Message: "is not a known key: did you mean memory?"}}
+	}
+	return []berth.Problem{}
 }
 
 // codesOf are all errors of a route, in the order of the domain's table.
@@ -119,7 +145,7 @@ func (a *API) describeBody(route Route, s spec) {
 		if s.takes != nil {
 			schema = a.huma.OpenAPI().Components.Schemas.Schema(typeOf(s.takes), true, "")
 			if s.optional {
-				schema = a.withoutRequired(schema)
+				schema = optionalSchema(a.huma.OpenAPI().Components.Schemas, typeOf(s.takes).Name()+"Request", schema)
 			}
 		}
 		op.RequestBody = &huma.RequestBody{
@@ -129,6 +155,11 @@ func (a *API) describeBody(route Route, s spec) {
 	}
 	status := strconv.Itoa(op.DefaultStatus)
 	answer := op.Responses[status]
+	if s.gives != nil {
+		answer.Content = map[string]*huma.MediaType{
+			mediaJSON: {Schema: a.huma.OpenAPI().Components.Schemas.Schema(typeOf(s.gives), true, "")},
+		}
+	}
 	if m := answer.Content[mediaJSON]; m != nil && s.reply != nil {
 		m.Example = s.reply
 	}
@@ -142,34 +173,23 @@ func (a *API) describeBody(route Route, s spec) {
 		}
 	}
 	for _, p := range op.Parameters {
-		p.Schema = plainSchema(p.Schema)
+		p.Schema = paramSchema(p)
 	}
+	tidySchemas(a.huma.OpenAPI().Components.Schemas)
 }
 
-// withoutRequired is a schema in which every field may be left out.
-func (a *API) withoutRequired(s *huma.Schema) *huma.Schema {
-	if s == nil {
-		return nil
-	}
-	if s.Ref != "" {
-		s = a.huma.OpenAPI().Components.Schemas.SchemaFromRef(s.Ref)
-	}
-	out := *s
-	out.Required = nil
-	out.Properties = map[string]*huma.Schema{}
-	for name, p := range s.Properties {
-		out.Properties[name] = a.withoutRequired(p)
-	}
-	if len(out.Properties) == 0 {
-		out.Properties = nil
-	}
-	return &out
-}
-
-// plainSchema drops what a parameter's schema says twice.
-func plainSchema(s *huma.Schema) *huma.Schema {
-	out := *s
+// paramSchema is what a parameter holds: those that are taken as text, so that
+// their faults are ours to name, are numbers all the same.
+func paramSchema(p *huma.Param) *huma.Schema {
+	out := *p.Schema
 	out.Description = ""
+	if p.In == "query" && slices.Contains([]string{"limit", "offset", "after"}, p.Name) {
+		low := 0.0
+		if p.Name == "limit" {
+			low = 1
+		}
+		return &huma.Schema{Type: huma.TypeInteger, Format: "int64", Minimum: &low}
+	}
 	return &out
 }
 

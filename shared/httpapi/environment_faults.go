@@ -67,14 +67,3 @@ func jsonField(t reflect.Type, key string) (reflect.Type, bool) {
 	}
 	return nil, false
 }
-
-// at names the place of an error whose message is about one value.
-func at(location string, err error) error {
-	var e *berth.Error
-	if !errors.As(err, &e) {
-		return err
-	}
-	named := *e
-	named.Field = location
-	return &named
-}

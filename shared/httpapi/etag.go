@@ -9,7 +9,7 @@ import (
 
 // MatchParams are what a change of an environment takes.
 type MatchParams struct {
-	IfMatch string `header:"If-Match" doc:"The ETag that you read, or * for whatever is there" example:"\"3\""`
+	IfMatch string `header:"If-Match" required:"true" doc:"The ETag that you read, or * for whatever is there" example:"\"3\""`
 }
 
 const headerIfMatch = "header.If-Match"

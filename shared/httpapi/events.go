@@ -34,7 +34,7 @@ func eventOperations() []operation {
 		description: "A long poll: with wait it answers as soon as there is an event after `after`, and at once when the run has ended. " +
 			"Output of up to 4 KiB is in its event; larger pieces are read from the logs. " +
 			"The embedded server streams with `Accept: text/event-stream`.",
-		codes: []berth.Code{berth.CodeConflict},
+		codes: []berth.Code{berth.CodeConflict}, gives: berth.EventsReply{},
 		media: map[string]string{mediaEvents: "Embedded server only: one event each with its sequence number as id, its kind as event, and its JSON as data"},
 	}, (*API).readEvents)}
 }

@@ -46,6 +46,26 @@ func (f *faults) err() error {
 	return berth.Invalid(f.problems.List())
 }
 
+// at names the place of an error whose message is about one value.
+func at(location string, err error) error {
+	var e *berth.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	named := *e
+	named.Field = location
+	return &named
+}
+
+// inQuery is at for what came as a query parameter and is named without its place.
+func inQuery(err error) error {
+	var e *berth.Error
+	if errors.As(err, &e) && slices.Contains([]string{"path", "offset", "limit", "guard", "mode"}, e.Field) {
+		return at("query."+e.Field, err)
+	}
+	return err
+}
+
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
 
 func sizeText(bytes int64) string {

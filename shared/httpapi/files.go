@@ -70,7 +70,7 @@ func fileOperations() []operation {
 			summary: "Read a file, or list a folder",
 			description: "At most limit bytes from offset on. With `Accept: application/octet-stream` the bytes come as they are, " +
 				"and next_offset and eof as the headers Berth-Next-Offset and Berth-Eof.",
-			codes: conflict, media: map[string]string{mediaBytes: "The bytes as they are"},
+			codes: conflict, gives: berth.FileData{}, media: map[string]string{mediaBytes: "The bytes as they are"},
 		}, (*API).readFile),
 		op("write-file", spec{
 			summary: "Write a file", description: "Replaces it as a whole and makes its parent folders. Up to 4 MiB; larger files go through transfers.",
@@ -112,7 +112,7 @@ func (a *API) readFile(ctx context.Context, in *readFileInput) (*fileReply, erro
 	}
 	data, err := provider.ReadFile(ctx, ref, in.Path, from, limit, in.Guard)
 	if err != nil {
-		return nil, err
+		return nil, inQuery(err)
 	}
 	raw := accepts(in.Accept, mediaBytes)
 	if raw && data.Info.Kind != berth.FileRegular {
@@ -155,7 +155,7 @@ func (a *API) writeFile(ctx context.Context, in *writeFileInput) (*body[berth.Fi
 		return nil, err
 	}
 	info, err := provider.WriteFile(ctx, ref, in.Path, bytes.NewReader(data), int64(len(data)), mode, in.Guard)
-	return &body[berth.FileInfo]{info}, err
+	return &body[berth.FileInfo]{info}, inQuery(err)
 }
 
 func (a *API) deleteFile(ctx context.Context, in *FileParams) (*empty, error) {
@@ -168,7 +168,7 @@ func (a *API) deleteFile(ctx context.Context, in *FileParams) (*empty, error) {
 	if err != nil {
 		return nil, err
 	}
-	return nil, provider.DeleteFile(ctx, ref, in.Path, in.Guard)
+	return nil, inQuery(provider.DeleteFile(ctx, ref, in.Path, in.Guard))
 }
 
 // maxMatches is the most matches or paths of one answer.

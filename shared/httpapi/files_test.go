@@ -48,9 +48,9 @@ func TestAFileIsWrittenReadSearchedAndDeleted(t *testing.T) {
 		if paths := c.want(200, "POST "+base+"/glob", `{"pattern":"**"}`); !strings.Contains(string(paths.Body), `"paths":[]`) {
 			t.Errorf("glob of nothing: %s", paths.Body)
 		}
-		c.wantProblem(berth.CodeConflict, []string{"path"}, "PUT "+base+"/files?path=empty&guard=me", "x", "Content-Type: text/plain")
+		c.wantProblem(berth.CodeConflict, []string{"query.path"}, "PUT "+base+"/files?path=empty&guard=me", "x", "Content-Type: text/plain")
 		c.want(204, "DELETE "+base+"/files?path=empty", "")
-		c.wantProblem(berth.CodeNotFound, []string{"path"}, "GET "+base+"/files?path=empty", "")
+		c.wantProblem(berth.CodeNotFound, []string{"query.path"}, "GET "+base+"/files?path=empty", "")
 	})
 }
 

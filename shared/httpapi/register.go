@@ -28,6 +28,8 @@ type spec struct {
 	optional bool
 	example  any // of the body
 	reply    any // an example of the answer
+	// gives is a value of the answer's type, where the handler writes it itself.
+	gives any
 	// media are further media types of the answer, with what they are for.
 	media map[string]string
 	// codes are the errors beside those that the route's row implies.

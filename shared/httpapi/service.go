@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strconv"
 
@@ -37,7 +36,7 @@ type documentReply struct{ Body func(huma.Context) }
 
 // findOpenAPI describes every operation, also where one function serves only this.
 func (a *API) findOpenAPI(ctx context.Context, _ *empty) (*documentReply, error) {
-	doc, err := a.wholeDocument()
+	doc, err := a.whole()
 	if err != nil {
 		return nil, fmt.Errorf("writing the OpenAPI document: %w", err)
 	}
@@ -47,16 +46,4 @@ func (a *API) findOpenAPI(ctx context.Context, _ *empty) (*documentReply, error)
 		x.Header().Set("Content-Length", strconv.Itoa(len(doc)))
 		_, _ = x.Write(doc)
 	}}, nil
-}
-
-func (a *API) wholeDocument() ([]byte, error) {
-	a.wholeOnce.Do(func() {
-		cfg := a.cfg
-		cfg.Embedded = true
-		var whole *API
-		if whole, a.wholeErr = New(cfg); a.wholeErr == nil {
-			a.whole, a.wholeErr = json.Marshal(whole.OpenAPI())
-		}
-	})
-	return a.whole, a.wholeErr
 }

@@ -1,0 +1,76 @@
+package httpapi
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+const schemaPrefix = "#/components/schemas/"
+
+// tidySchemas corrects what huma cannot say or says too much: pointers to
+// structs that are null when absent, lists that are never null, and its own
+// form of errors, which no answer has.
+func tidySchemas(registry huma.Registry) {
+	all := registry.Map()
+	delete(all, "ErrorModel")
+	delete(all, "ErrorDetail")
+	for name, schema := range all {
+		t := registry.TypeFromRef(schemaPrefix + name)
+		if t == nil || t.Kind() != reflect.Struct {
+			continue
+		}
+		for i := range t.NumField() {
+			name, options, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+			if p := schema.Properties[name]; p != nil {
+				schema.Properties[name] = tidyProperty(p, t.Field(i).Type, strings.Contains(options, "omitempty"))
+			}
+		}
+	}
+}
+
+func tidyProperty(p *huma.Schema, t reflect.Type, mayBeAbsent bool) *huma.Schema {
+	switch {
+	case p.Type == huma.TypeArray:
+		p.Nullable = false
+	case p.Ref != "" && t.Kind() == reflect.Pointer && !mayBeAbsent && len(p.AnyOf) == 0:
+		return &huma.Schema{
+			Description: p.Description,
+			AnyOf:       []*huma.Schema{{Ref: p.Ref}, {Type: "null"}},
+		}
+	}
+	return p
+}
+
+// optionalSchema registers the schema of a body in which every field may be left
+// out, under a name of its own.
+func optionalSchema(registry huma.Registry, name string, of *huma.Schema) *huma.Schema {
+	all := registry.Map()
+	if all[name] == nil {
+		all[name] = withoutRequired(registry, of)
+	}
+	return &huma.Schema{Ref: schemaPrefix + name}
+}
+
+func withoutRequired(registry huma.Registry, s *huma.Schema) *huma.Schema {
+	description := s.Description
+	if s.Ref != "" {
+		s = registry.SchemaFromRef(s.Ref)
+	}
+	out := *s
+	out.Required = nil
+	if description != "" {
+		out.Description = description
+	}
+	if len(s.Properties) > 0 {
+		out.Properties = map[string]*huma.Schema{}
+		for name, p := range s.Properties {
+			out.Properties[name] = withoutRequired(registry, p)
+		}
+	}
+	if out.Type == huma.TypeArray {
+		out.Nullable = false
+	}
+	return &out
+}
