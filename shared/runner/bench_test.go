@@ -39,7 +39,7 @@ func (p providers) All() []berth.Provider {
 // bench is a server under test. What lasts (table, blobs, secrets, sandboxes) is
 // shared by all processes that are opened on it.
 type bench struct {
-	t        *testing.T
+	t        testing.TB
 	clock    berth.Clock
 	table    berth.Table
 	blobs    *runnertest.Blobs
@@ -60,7 +60,7 @@ type process struct {
 
 type option func(*runner.Runner, map[string]asl.Task)
 
-func newBench(t *testing.T, clock berth.Clock, options ...option) *bench {
+func newBench(t testing.TB, clock berth.Clock, options ...option) *bench {
 	t.Helper()
 	table, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "berth.db"), clock)
 	if err != nil {
@@ -111,7 +111,7 @@ func (b *bench) open(table berth.Table, options ...option) *process {
 	return p
 }
 
-func (p *process) close(t *testing.T) {
+func (p *process) close(t testing.TB) {
 	if p.closed {
 		return
 	}
@@ -235,12 +235,13 @@ func (b *bench) output(id berth.RunID, stage berth.StageID) (stdout, stderr stri
 		}
 		raw.Write(piece)
 	}
-	if int64(raw.Len()) != at {
-		b.t.Fatalf("%d bytes are recorded, the events tell of %d", raw.Len(), at)
-	}
 	frames, exit, err := spool.Decode(raw.Bytes())
 	if err != nil {
 		b.t.Fatal(err)
+	}
+	// While the command runs, more may have come since the events were read.
+	if int64(raw.Len()) < at || exit != nil && !b.tells(id, stage, int64(raw.Len())) {
+		b.t.Fatalf("%d bytes are recorded, the events tell of %d", raw.Len(), at)
 	}
 	var out, errs bytes.Buffer
 	for _, f := range frames {
@@ -251,4 +252,15 @@ func (b *bench) output(id berth.RunID, stage berth.StageID) (stdout, stderr stri
 		}
 	}
 	return out.String(), errs.String(), exit
+}
+
+// tells reports whether the events tell of output up to an offset.
+func (b *bench) tells(id berth.RunID, stage berth.StageID, end int64) bool {
+	b.t.Helper()
+	for _, e := range b.events(id) {
+		if e.Stage == stage && e.Output != nil && e.Output.To == end {
+			return true
+		}
+	}
+	return end == 0
 }

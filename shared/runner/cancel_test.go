@@ -25,6 +25,7 @@ func TestCancelEndsARunInEveryState(t *testing.T) {
 	}{
 		"submitted": {wait: true, argv: []string{"true"}, when: func(*bench, records.Head) bool { return true }},
 		"queued": {
+			clock:   runnertest.NewHurriedClock(100),
 			options: []option{func(r *runner.Runner, _ map[string]asl.Task) { r.MaxLiveRuns = 1 }},
 			set: func(b *bench) {
 				other := b.create(definition("sleep"))
@@ -48,9 +49,11 @@ func TestCancelEndsARunInEveryState(t *testing.T) {
 		},
 		"running": {argv: []string{"sleep"}, when: func(_ *bench, h records.Head) bool { return running(h) }},
 		"running, when the provider does not answer at once": {
-			set:  func(b *bench) { b.provider.Fail("Cancel", berth.Errorf(berth.CodeUnavailable, "no answer")) },
+			set: func(b *bench) {
+				away := berth.Errorf(berth.CodeUnavailable, "no answer")
+				b.provider.Fail("Cancel", away, away) // so that Follow has to do it
+			},
 			argv: []string{"sleep"}, when: func(_ *bench, h records.Head) bool { return running(h) },
-			clock: runnertest.NewHurriedClock(5),
 		},
 		"waiting for output": {
 			options: []option{attached(5 * time.Millisecond)},

@@ -13,7 +13,7 @@ const (
 	defaultFlushEvery  = 100 * time.Millisecond
 	// longestRead is how long one read may hang: after it the mark of a cancel is
 	// looked for again.
-	longestRead = 5 * time.Second
+	longestRead = 2 * time.Second
 	longestPoll = 15 // seconds
 )
 
