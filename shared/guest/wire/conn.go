@@ -5,6 +5,7 @@ package wire
 import (
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -143,11 +144,11 @@ func (c *Conn) fill(n int) error {
 				return err
 			}
 		}
+		if errors.Is(err, io.EOF) || err == nil && got == 0 {
+			return io.EOF
+		}
 		if err != nil {
 			return err
-		}
-		if got == 0 {
-			return io.EOF
 		}
 		c.buf = c.buf[:len(c.buf)+got]
 	}
@@ -174,8 +175,7 @@ func (c *Conn) keepFiles(rights []byte) error {
 	return nil
 }
 
-// Close ends the connection and with it a Receive that waits. Descriptors that
-// no message claimed are closed by the next Receive's caller through Discard.
+// Close ends the connection and with it a Receive that waits.
 func (c *Conn) Close() error { return c.unix.Close() }
 
 // Discard closes descriptors that no message claimed; only after the last Receive.
