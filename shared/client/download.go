@@ -77,9 +77,10 @@ func (c *Client) data(ctx context.Context, method string, t berth.Transfer, body
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	stall := newStallGuard(func() { cancel(errStalled) })
+	end := func() { stall.timer.Stop(); cancel(nil) }
 	req, err := http.NewRequestWithContext(ctx, method, address.String(), stall.reader(body))
 	if err != nil {
-		cancel(nil)
+		end()
 		return nil, err
 	}
 	if body != nil {
@@ -89,10 +90,11 @@ func (c *Client) data(ctx context.Context, method string, t berth.Transfer, body
 	req.Header.Set("User-Agent", c.userAgent)
 	resp, err := c.http.Do(req)
 	if err != nil {
-		cancel(nil)
-		return nil, unreachable(ctx, err, address.Host)
+		err = unreachable(ctx, err, address.Host)
+		end()
+		return nil, err
 	}
-	resp.Body = &guardedBody{ReadCloser: resp.Body, stall: stall, end: func() { cancel(nil) }}
+	resp.Body = &guardedBody{ReadCloser: resp.Body, stall: stall, end: end}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		defer resp.Body.Close()
 		return nil, failureOf(resp, withoutQuery(address))
@@ -150,7 +152,6 @@ func (b *guardedBody) Read(p []byte) (int, error) {
 }
 
 func (b *guardedBody) Close() error {
-	b.stall.timer.Stop()
 	err := b.ReadCloser.Close()
 	b.end()
 	return err

@@ -23,7 +23,7 @@ type Handler func(ctx context.Context, event events.APIGatewayProxyRequest) (eve
 // New makes the handler of events from the handler of requests. It never returns
 // an error: the gateway would show it as a 502 without a word.
 func New(h http.Handler) Handler {
-	adapter := httpadapter.New(h)
+	adapter := httpadapter.New(answering{h})
 	return func(ctx context.Context, event events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 		clean(&event)
 		if fault := malformed(event); fault != "" {
@@ -36,6 +36,33 @@ func New(h http.Handler) Handler {
 		}
 		return reply, nil
 	}
+}
+
+// answering answers 204 for a handler that writes nothing, where the adapter
+// would fail.
+type answering struct{ http.Handler }
+
+func (a answering) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	noted := &notingWriter{ResponseWriter: w}
+	a.Handler.ServeHTTP(noted, r)
+	if !noted.written {
+		w.WriteHeader(http.StatusNoContent)
+	}
+}
+
+type notingWriter struct {
+	http.ResponseWriter
+	written bool
+}
+
+func (n *notingWriter) WriteHeader(status int) {
+	n.written = true
+	n.ResponseWriter.WriteHeader(status)
+}
+
+func (n *notingWriter) Write(b []byte) (int, error) {
+	n.written = true
+	return n.ResponseWriter.Write(b)
 }
 
 // clean drops headers that look as if the adapter had set them: identity is read
