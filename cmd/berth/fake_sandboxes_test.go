@@ -77,6 +77,11 @@ func (f *fake) routeSandboxes(mux *http.ServeMux) {
 	one("POST /api/v1/sandboxes/{id}/commands", func(w http.ResponseWriter, r *http.Request, s *berth.Sandbox) {
 		c := &fakeCommand{eof: make(chan struct{})}
 		f.body(r, &c.request)
+		if exit, ok := scriptedExits[c.request.Script]; ok {
+			c.exit = &exit
+			c.frames = []berth.Frame{{Stream: berth.Stdout, Data: []byte("out")}, {Stream: berth.Stderr, Data: []byte("err")}}
+			close(c.eof)
+		}
 		f.commands["cmd-1"] = c
 		answer(w, 202, berth.Command{ID: "cmd-1", Sandbox: s.ID, Status: berth.CommandStarting})
 	})
@@ -195,13 +200,6 @@ func (f *fake) routeCommands(mux *http.ServeMux) {
 }
 
 func (f *fake) answerOutput(w http.ResponseWriter, r *http.Request, c *fakeCommand) {
-	f.mu.Lock()
-	if exit, ok := scriptedExits[c.request.Script]; ok && c.exit == nil {
-		c.exit = &exit
-		c.frames = []berth.Frame{{Stream: berth.Stdout, Data: []byte("out")}, {Stream: berth.Stderr, Data: []byte("err")}}
-		close(c.eof)
-	}
-	f.mu.Unlock()
 	select {
 	case <-c.eof:
 	case <-r.Context().Done():
