@@ -28,7 +28,8 @@ var ErrUnchanged = berth.Errorf(berth.CodeInternal, "nothing to change")
 // function is called again. Statuses move only as RunStatus.CanBecome allows,
 // and an ended run is never written: that is a conflict.
 func (s *Store) ChangeRun(ctx context.Context, id berth.RunID, change func(*Change) error) (Head, error) {
-	for range maxRaces {
+	for race := range maxRaces {
+		s.giveWay(ctx, race)
 		head, version, err := s.findHead(ctx, id)
 		if err != nil {
 			return head, err

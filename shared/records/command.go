@@ -47,7 +47,8 @@ func (s *Store) FindCommand(ctx context.Context, sandbox berth.SandboxID, id ber
 // ChangeCommand lets change work on the record until it is written before
 // anybody else's change. ErrUnchanged ends it without a write.
 func (s *Store) ChangeCommand(ctx context.Context, sandbox berth.SandboxID, id berth.CommandID, change func(*berth.Command) error) (berth.Command, error) {
-	for range maxRaces {
+	for race := range maxRaces {
+		s.giveWay(ctx, race)
 		var cmd berth.Command
 		version, err := s.find(ctx, pkCommands(sandbox), skCommand(id), &cmd)
 		if err != nil {
@@ -76,7 +77,8 @@ func noCommand(sandbox berth.SandboxID, id berth.CommandID) *berth.Error {
 
 // DeleteCommand forgets a command that was never started; an absent one is no error.
 func (s *Store) DeleteCommand(ctx context.Context, sandbox berth.SandboxID, id berth.CommandID) error {
-	for range maxRaces {
+	for race := range maxRaces {
+		s.giveWay(ctx, race)
 		item, err := s.Table.Get(ctx, pkCommands(sandbox), skCommand(id))
 		if isNotFound(err) {
 			return nil

@@ -28,7 +28,8 @@ const (
 // one is in progress, invalid when the key was used with another body.
 func (s *Store) BeginIdempotent(ctx context.Context, operation, key, bodyHash string) (record Idempotent, done bool, err error) {
 	now := s.Clock.Now()
-	for range maxRaces {
+	for race := range maxRaces {
+		s.giveWay(ctx, race)
 		version, err := s.find(ctx, pkIdempotency(operation), key, &record)
 		switch {
 		case err == nil && record.BodyHash != bodyHash:

@@ -17,7 +17,8 @@ const skInstallation = "installation"
 
 // OpenInstallation returns the installation of this table and makes it the first time.
 func (s *Store) OpenInstallation(ctx context.Context) (Installation, error) {
-	for range maxRaces {
+	for race := range maxRaces {
+		s.giveWay(ctx, race)
 		var in Installation
 		_, err := s.find(ctx, pkMeta, skInstallation, &in)
 		if !isNotFound(err) {

@@ -60,7 +60,8 @@ func (s *Store) dropEnded(ctx context.Context, r *room) (dropped bool, err error
 }
 
 func (s *Store) changeRoom(ctx context.Context, scope string, change func(*room) (changed bool, err error)) error {
-	for range maxRaces {
+	for race := range maxRaces {
+		s.giveWay(ctx, race)
 		var r room
 		version, err := s.find(ctx, pkLimit, scope, &r)
 		if err != nil && !isNotFound(err) {

@@ -59,7 +59,8 @@ func (s *Store) ListSandboxes(ctx context.Context, limit int, cursor string) ([]
 // ChangeSandbox lets change work on the record until it is written before
 // anybody else's change. ErrUnchanged ends it without a write.
 func (s *Store) ChangeSandbox(ctx context.Context, id berth.SandboxID, change func(*berth.Sandbox) error) (berth.Sandbox, error) {
-	for range maxRaces {
+	for race := range maxRaces {
+		s.giveWay(ctx, race)
 		var sb berth.Sandbox
 		version, err := s.find(ctx, pkSandbox, string(id), &sb)
 		if err != nil {

@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
 )
@@ -25,7 +27,21 @@ type Store struct {
 	Notifier berth.Notifier
 }
 
-const maxRaces = 50 // optimistic retries before a writer gives up
+const (
+	maxRaces  = 50 // optimistic retries before a writer gives up
+	freeRaces = 3  // of them without a pause
+)
+
+// giveWay lets the others write first, the longer the more often they were
+// faster: without it many writers of one record would starve each other.
+func (s *Store) giveWay(ctx context.Context, race int) {
+	if race < freeRaces {
+		return
+	}
+	longest := time.Millisecond << min(race-freeRaces, 7)
+	// An ended context is seen by the read that follows.
+	_ = s.Clock.Sleep(ctx, rand.N(longest))
+}
 
 // envelope is the form of every body: a schema version beside the value.
 type envelope struct {

@@ -34,7 +34,8 @@ func (n named[T]) list(ctx context.Context, s *Store, limit int, cursor string) 
 
 // put stores merge(what is there). With createOnly it is a conflict when something is.
 func (n named[T]) put(ctx context.Context, s *Store, v T, createOnly bool, merge func(old, new T) T) (stored T, created bool, err error) {
-	for range maxRaces {
+	for race := range maxRaces {
+		s.giveWay(ctx, race)
 		old, version, err := n.find(ctx, s, n.name(v))
 		switch {
 		case err == nil && createOnly:
@@ -59,7 +60,8 @@ func (n named[T]) put(ctx context.Context, s *Store, v T, createOnly bool, merge
 }
 
 func (n named[T]) delete(ctx context.Context, s *Store, name string) error {
-	for range maxRaces {
+	for race := range maxRaces {
+		s.giveWay(ctx, race)
 		_, version, err := n.find(ctx, s, name)
 		if err != nil {
 			return err

@@ -1,0 +1,59 @@
+package control_test
+
+import (
+	"testing"
+
+	"github.com/berth-dev/berth/shared/berth"
+)
+
+func TestAKeptSandboxIsStoppedStartedAndDestroyedAsOftenAsAsked(t *testing.T) {
+	t.Parallel()
+	p := newPlane(t)
+	id := p.kept(true, "local", "true").ID
+	for range 2 {
+		for range 2 {
+			if sb, err := p.StartSandbox(t.Context(), id); err != nil || sb.Status != berth.SandboxReady || sb.Workspace == "" {
+				t.Fatalf("StartSandbox() = %+v, %v", sb, err)
+			}
+		}
+		for range 2 {
+			if sb, err := p.StopSandbox(t.Context(), id); err != nil || sb.Status != berth.SandboxStopped {
+				t.Fatalf("StopSandbox() = %+v, %v", sb, err)
+			}
+		}
+	}
+	for range 2 {
+		if err := p.DestroySandbox(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if sb := p.sandbox(id); sb.Status != berth.SandboxDestroyed || sb.Preserved || sb.Hint != "" {
+		t.Errorf("the record is %+v", sb)
+	}
+	_, err := p.StartSandbox(t.Context(), id)
+	wantCode(t, "StartSandbox of a destroyed one", err, berth.CodeConflict)
+	_, err = p.StopSandbox(t.Context(), id)
+	wantCode(t, "StopSandbox of a destroyed one", err, berth.CodeConflict)
+}
+
+func TestASandboxThatVanishedIsRecordedAsDestroyedWhenItIsAskedFor(t *testing.T) {
+	t.Parallel()
+	p := newPlane(t)
+	sb := p.kept(false, "local", "true")
+	p.provider.Vanish(sb.ID)
+	_, err := p.StartCommand(t.Context(), sb, berth.CommandRequest{Command: []string{"true"}})
+	wantCode(t, "StartCommand in a vanished sandbox", err, berth.CodeConflict)
+	if now := p.sandbox(sb.ID); now.Status != berth.SandboxDestroyed || now.Reason == nil || now.Reason.Code != berth.ReasonLost {
+		t.Errorf("the record is %+v", now)
+	}
+}
+
+func TestUnknownSandboxesAreNotFound(t *testing.T) {
+	t.Parallel()
+	p := newPlane(t)
+	_, err := p.StartSandbox(t.Context(), "nobody")
+	wantCode(t, "StartSandbox", err, berth.CodeNotFound)
+	_, err = p.StopSandbox(t.Context(), "nobody")
+	wantCode(t, "StopSandbox", err, berth.CodeNotFound)
+	wantCode(t, "DestroySandbox", p.DestroySandbox(t.Context(), "nobody"), berth.CodeNotFound)
+}
