@@ -71,7 +71,7 @@ func TestACommandStartedTwiceWithOneKeyStartsOnce(t *testing.T) {
 		if string(first.Body) != string(again.Body) || len(f.plane.commands) != 1 {
 			t.Errorf("%d commands; %s and %s", len(f.plane.commands), first.Body, again.Body)
 		}
-		c.wantProblem(berth.CodeInvalid, []string{"Idempotency-Key"}, strings.Replace(line, string(sandboxA), string(sandboxB), 1), `{"script":"date"}`, "Idempotency-Key: k")
+		c.wantProblem(berth.CodeInvalid, []string{"header.Idempotency-Key"}, strings.Replace(line, string(sandboxA), string(sandboxB), 1), `{"script":"date"}`, "Idempotency-Key: k")
 	})
 }
 

@@ -28,6 +28,9 @@ func (a *API) once(ctx context.Context, in KeyParams, body []byte, status int, c
 	hash.Write([]byte(x.principal.Name + "\x00" + x.r.URL.EscapedPath() + "\x00"))
 	hash.Write(body)
 	record, done, err := a.cfg.Records.BeginIdempotent(ctx, x.route.ID, in.Key, hex.EncodeToString(hash.Sum(nil)))
+	if berth.CodeOf(err) == berth.CodeInvalid {
+		err = at("header.Idempotency-Key", err)
+	}
 	if err != nil || done {
 		return record.Resource, done, err
 	}

@@ -35,6 +35,8 @@ type testPlane struct {
 	createRun     func(ctx context.Context, req berth.RunRequest) (berth.RunID, error)
 	commandOutput func(ctx context.Context, offset int64, limit int, wait time.Duration) (berth.OutputReply, error)
 	startCommand  func(req berth.CommandRequest) error
+	// gate, if set, holds up writes of files until it is closed.
+	gate chan struct{}
 }
 
 type testFile struct {
@@ -175,6 +177,12 @@ func (p testProvider) ReadFile(_ context.Context, _ berth.SandboxRef, path strin
 }
 
 func (p testProvider) WriteFile(_ context.Context, _ berth.SandboxRef, path string, r io.Reader, size int64, mode uint32, guard string) (berth.FileInfo, error) {
+	p.plane.mu.Lock()
+	gate := p.plane.gate
+	p.plane.mu.Unlock()
+	if gate != nil {
+		<-gate
+	}
 	data, err := io.ReadAll(r)
 	if err != nil {
 		return berth.FileInfo{}, err

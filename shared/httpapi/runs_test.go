@@ -102,7 +102,7 @@ func TestAnIdempotencyKeyMakesARequestHappenOnce(t *testing.T) {
 		if len(f.plane.created) != 1 {
 			t.Errorf("%d runs were created", len(f.plane.created))
 		}
-		c.wantProblem(berth.CodeInvalid, []string{"Idempotency-Key"}, "POST /runs", `{"command":["false"]}`, key)
+		c.wantProblem(berth.CodeInvalid, []string{"header.Idempotency-Key"}, "POST /runs", `{"command":["false"]}`, key)
 		for _, bad := range []string{"a b", strings.Repeat("x", 129), "ü"} {
 			c.wantProblem(berth.CodeInvalid, []string{"header.Idempotency-Key"}, "POST /runs", body, "Idempotency-Key: "+bad)
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"time"
 
@@ -25,6 +26,8 @@ func (a *API) streamEvents(x *exchange, id berth.RunID, after int64) {
 	h.Set("X-Accel-Buffering", "no")
 	x.WriteHeader(http.StatusOK)
 	x.Flush()
+	stream := newSteadyWriter(x)
+	defer stream.end()
 	for ctx.Err() == nil {
 		reply, err := a.pollEvents(ctx, id, after, maxLimit, beatTime)
 		if err != nil {
@@ -33,7 +36,7 @@ func (a *API) streamEvents(x *exchange, id berth.RunID, after int64) {
 			}
 			return
 		}
-		if !x.writeEvents(reply.Items) || reply.EOF {
+		if !x.writeEvents(stream, reply.Items) || reply.EOF {
 			return
 		}
 		after = reply.NextAfter
@@ -42,7 +45,7 @@ func (a *API) streamEvents(x *exchange, id berth.RunID, after int64) {
 }
 
 // writeEvents reports false when the client has gone.
-func (x *exchange) writeEvents(events []berth.Event) bool {
+func (x *exchange) writeEvents(w io.Writer, events []berth.Event) bool {
 	var b bytes.Buffer
 	for _, e := range events {
 		data, err := json.Marshal(e)
@@ -55,7 +58,7 @@ func (x *exchange) writeEvents(events []berth.Event) bool {
 	if len(events) == 0 {
 		b.WriteString(": nothing new\n\n")
 	}
-	_, err := x.Write(b.Bytes())
+	_, err := w.Write(b.Bytes())
 	return err == nil
 }
 

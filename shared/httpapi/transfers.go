@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -159,8 +158,7 @@ func (a *API) writeTransferData(ctx context.Context, in *signedInput) (*empty, e
 	if err := a.transfers.Verify(http.MethodPut, in.ID, in.Expires, in.Signature); err != nil {
 		return nil, err
 	}
-	x := exchangeOf(ctx)
-	stream := &steadyReader{r: x.r.Body, control: http.NewResponseController(x.w)}
+	stream := newSteadyReader(exchangeOf(ctx))
 	defer stream.end()
 	return nil, a.transfers.Write(ctx, in.ID, stream)
 }
@@ -181,36 +179,10 @@ func (a *API) readTransferData(ctx context.Context, in *signedInput) (*dataReply
 		x := exchangeOf(hc.Context())
 		x.Header().Set("Content-Type", mediaBytes)
 		x.Header().Set("Content-Length", strconv.FormatInt(t.Size, 10))
-		if n, err := io.Copy(x, r); err != nil || (n != t.Size && x.r.Method != http.MethodHead) {
+		stream := newSteadyWriter(x)
+		defer stream.end()
+		if n, err := io.Copy(stream, r); err != nil || (n != t.Size && x.r.Method != http.MethodHead) {
 			x.problem = problemOf(&berth.Error{Code: berth.CodeUnavailable, Message: "the download broke off", Cause: err}, x.id)
 		}
 	}}, nil
-}
-
-// steadyReader gives up on a client that sends nothing for a while, however long
-// the whole takes.
-type steadyReader struct {
-	r       io.Reader
-	control *http.ResponseController
-	until   time.Time
-	off     bool
-}
-
-const stallTime = time.Minute
-
-func (s *steadyReader) Read(p []byte) (int, error) {
-	if now := time.Now(); !s.off && s.until.Sub(now) < stallTime/2 {
-		s.until = now.Add(stallTime)
-		s.off = s.control.SetReadDeadline(s.until) != nil
-	}
-	if s.r == nil {
-		return 0, io.EOF
-	}
-	return s.r.Read(p)
-}
-
-func (s *steadyReader) end() {
-	if !s.off {
-		_ = s.control.SetReadDeadline(time.Time{})
-	}
 }

@@ -2,12 +2,14 @@ package httpapi_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -208,5 +210,76 @@ func TestOldTransfersAreClearedAway(t *testing.T) {
 	c.wantProblem(berth.CodeNotFound, nil, "GET /transfers/"+old.ID, "")
 	if _, err := f.blobs.Size(t.Context(), "transfers/"+old.ID+"/data"); berth.CodeOf(err) != berth.CodeNotFound {
 		t.Errorf("the old blob: %v", err)
+	}
+}
+
+// uploaded makes an upload whose bytes have arrived.
+func (c caller) uploaded(data []byte) berth.Transfer {
+	c.t.Helper()
+	made := httpapitest.JSON[berth.Transfer](c.t, c.want(201, "POST /transfers", transferBody(c.t, berth.TransferRequest{
+		Sandbox: sandboxA, Path: "up", Direction: berth.TransferUpload, Size: int64(len(data)), SHA256: sum(data),
+	})))
+	if put := c.sendRaw(follow(c.t, "PUT", made.URL), data); put.Status != 204 {
+		c.t.Fatalf("PUT of the data: %d\n%s", put.Status, put.Body)
+	}
+	return made
+}
+
+func TestAMoveThatDiedWithItsServerFailsAndCanBeCommittedAgain(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	c := serve(t, f)
+	f.seedRun(runA, sandboxA)
+	gate := make(chan struct{})
+	f.plane.gate = gate
+	made := c.uploaded([]byte("bytes"))
+	c.want(202, "POST /transfers/"+made.ID+"/commit", "")
+	if moving := httpapitest.JSON[berth.Transfer](t, c.want(200, "GET /transfers/"+made.ID+"?wait=10ms", "")); moving.Status != berth.TransferMoving {
+		t.Fatalf("a move that stands still: %+v", moving)
+	}
+	wantProblem(t, c.sendRaw(follow(t, "PUT", made.URL), []byte("bytes")), berth.CodeConflict, nil, "data during the move")
+	f.clock.advance(2 * time.Minute)
+	lost := httpapitest.JSON[berth.Transfer](t, c.want(200, "GET /transfers/"+made.ID+"?wait=20s", ""))
+	if lost.Status != berth.TransferFailed || lost.Reason.Code != berth.ReasonLost {
+		t.Fatalf("after its lease: %+v", lost)
+	}
+	f.plane.mu.Lock()
+	f.plane.gate = nil
+	f.plane.mu.Unlock()
+	c.want(202, "POST /transfers/"+made.ID+"/commit", "")
+	if done := c.finished(made.ID); done.Status != berth.TransferDone || string(f.plane.files["up"].data) != "bytes" {
+		t.Errorf("committed again: %+v", done)
+	}
+	close(gate) // the first move comes too late to change what was recorded
+}
+
+func TestClosingTheServerWaitsForFilesOnTheMove(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	c := serve(t, f)
+	f.seedRun(runA, sandboxA)
+	gate := make(chan struct{})
+	f.plane.gate = gate
+	made := c.uploaded([]byte("bytes"))
+	var wg sync.WaitGroup
+	for range 4 { // commits at once are one move
+		wg.Go(func() {
+			if resp := c.send("POST /transfers/"+made.ID+"/commit", ""); resp.Status != 202 {
+				t.Errorf("commit: status %d\n%s", resp.Status, resp.Body)
+			}
+		})
+	}
+	wg.Wait()
+	closed := make(chan error, 1)
+	go func() { closed <- f.api.Close(context.WithoutCancel(t.Context())) }()
+	select {
+	case err := <-closed:
+		t.Fatalf("closed during the move: %v", err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	close(gate)
+	must(t, <-closed)
+	if string(f.plane.files["up"].data) != "bytes" {
+		t.Error("the file did not arrive")
 	}
 }
