@@ -27,19 +27,18 @@ func (p *Plane) StartCommand(ctx context.Context, sb berth.Sandbox, req berth.Co
 	if err != nil {
 		return berth.Command{}, err
 	}
+	if req.ID == "" {
+		req.ID = berth.CommandID(p.IDs.NewID())
+	} else if cmd, started, err := p.startedEarlier(ctx, sb, req); err != nil || started {
+		return cmd, err
+	}
 	spec, err := p.commandSpec(ctx, sb, req)
 	if err != nil {
 		return berth.Command{}, err
 	}
-	cmd, created, err := p.Records.CreateCommand(ctx, berth.Command{
-		ID: spec.ID, Sandbox: sb.ID, Argv: req.Command, Script: req.Script, Dir: req.Dir,
-		Status: berth.CommandStarting, Timeout: req.Timeout,
-	})
+	cmd, created, err := p.Records.CreateCommand(ctx, requested(sb, req))
 	if err != nil {
 		return cmd, err
-	}
-	if !created && cmd.Status == berth.CommandEnded {
-		return cmd, nil
 	}
 	// Also one that is recorded already: who recorded it may have died before this.
 	if err := provider.StartCommand(ctx, ref, spec); err != nil {
@@ -49,6 +48,30 @@ func (p *Plane) StartCommand(ctx context.Context, sb berth.Sandbox, req berth.Co
 		cmd.StartedAt = &cmd.CreatedAt
 	}
 	return cmd, nil
+}
+
+func requested(sb berth.Sandbox, req berth.CommandRequest) berth.Command {
+	return berth.Command{
+		ID: req.ID, Sandbox: sb.ID, Argv: req.Command, Script: req.Script, Dir: req.Dir,
+		Status: berth.CommandStarting, Timeout: req.Timeout,
+	}
+}
+
+// startedEarlier finds a command that an earlier request has started. What it
+// needed then, such as a secret, need not be there any more.
+func (p *Plane) startedEarlier(ctx context.Context, sb berth.Sandbox, req berth.CommandRequest) (cmd berth.Command, started bool, err error) {
+	_, err = p.Records.FindCommand(ctx, sb.ID, req.ID)
+	if berth.CodeOf(err) == berth.CodeNotFound {
+		return cmd, false, nil
+	}
+	if err == nil {
+		// It is there, so this only compares.
+		_, _, err = p.Records.CreateCommand(ctx, requested(sb, req))
+	}
+	if err == nil {
+		cmd, err = p.DescribeCommand(ctx, sb, req.ID)
+	}
+	return cmd, cmd.Status != berth.CommandStarting, err
 }
 
 // refused forgets a command that was not started for good, so that its id is free.
@@ -66,9 +89,6 @@ func (p *Plane) refused(ctx context.Context, sb berth.Sandbox, cmd berth.Command
 
 func (p *Plane) commandSpec(ctx context.Context, sb berth.Sandbox, req berth.CommandRequest) (berth.CommandSpec, error) {
 	spec := berth.CommandSpec{ID: req.ID, Argv: req.Command, Script: req.Script, Dir: req.Dir, Stdin: req.Stdin}
-	if spec.ID == "" {
-		spec.ID = berth.CommandID(p.IDs.NewID())
-	}
 	var err error
 	if spec.Timeout, err = req.Timeout.Parse(); err != nil {
 		return spec, berth.FieldErrorf(berth.CodeInvalid, "timeout", "%s", err.Error())

@@ -128,6 +128,26 @@ func TestARecordedCommandWhoseServerDiedBeforeTheStartIsStarted(t *testing.T) {
 	}
 }
 
+func TestAReplayNeedsNoneOfWhatTheStartNeeded(t *testing.T) {
+	t.Parallel()
+	p := newPlane(t)
+	p.secret("TOKEN", "canary-value", berth.SecretToken)
+	sb := p.kept(false, "local", "true")
+	req := berth.CommandRequest{ID: "one", Command: []string{"sleep"}, Env: map[string]string{"A": "{{ secrets.TOKEN }}"}}
+	if _, err := p.StartCommand(t.Context(), sb, req); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Records.DeleteSecret(t.Context(), "TOKEN"); err != nil {
+		t.Fatal(err)
+	}
+	if cmd, err := p.StartCommand(t.Context(), sb, req); err != nil || cmd.Status != berth.CommandRunning {
+		t.Errorf("StartCommand() again = %+v, %v", cmd, err)
+	}
+	if n := p.provider.Calls("StartCommand"); n != 2 { // that of the run is one
+		t.Errorf("%d commands were started", n)
+	}
+}
+
 func TestACommandThatIsRefusedLeavesItsIDFree(t *testing.T) {
 	t.Parallel()
 	p := newPlane(t)

@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
 )
@@ -33,29 +34,67 @@ func (p *Plane) StopSandbox(ctx context.Context, id berth.SandboxID) (berth.Sand
 	})
 }
 
-// StartSandbox makes a stopped sandbox ready again; one that is ready stays so.
-// Errors: not_found; conflict when there is nothing to start.
+// StartSandbox makes a stopped sandbox ready again, and one whose inside has
+// died; one that is ready stays so. Errors: not_found; conflict when there is
+// nothing to start; unavailable with the reason when it does not get ready.
 func (p *Plane) StartSandbox(ctx context.Context, id berth.SandboxID) (berth.Sandbox, error) {
 	sb, err := p.Records.FindSandbox(ctx, id)
-	if err != nil || sb.Status == berth.SandboxReady {
+	if err != nil {
 		return sb, err
 	}
-	if sb.Status != berth.SandboxStopped {
+	if sb.Status != berth.SandboxStopped && sb.Status != berth.SandboxReady {
 		return sb, notReady(sb)
 	}
 	provider, ref, err := p.providerOf(sb)
 	if err != nil {
 		return sb, err
 	}
+	if sb.Status == berth.SandboxReady {
+		state, err := provider.Describe(ctx, ref)
+		if err != nil || state.Status == berth.SandboxReady {
+			return sb, err
+		}
+	}
 	state, err := provider.Start(ctx, ref)
+	if err == nil {
+		state, err = p.started(ctx, provider, state)
+	}
 	if err != nil {
 		return sb, p.gone(ctx, sb, err)
 	}
 	return p.Records.ChangeSandbox(ctx, id, func(sb *berth.Sandbox) error {
-		sb.Status = berth.SandboxReady
+		sb.Status, sb.Reason = berth.SandboxReady, nil
 		sb.Ref, sb.Workspace, sb.Hint = state.Ref, state.Workspace, state.Hint
 		return nil
 	})
+}
+
+const (
+	startTime = 20 * time.Second // that a sandbox may take to get ready
+	startLook = 100 * time.Millisecond
+)
+
+// started waits until a sandbox that was started is ready.
+func (p *Plane) started(ctx context.Context, provider berth.Provider, state berth.SandboxState) (berth.SandboxState, error) {
+	until := p.Clock.Now().Add(startTime)
+	for state.Status == berth.SandboxCreating && p.Clock.Now().Before(until) {
+		if err := p.Clock.Sleep(ctx, startLook); err != nil {
+			return state, err
+		}
+		var err error
+		if state, err = provider.Describe(ctx, berth.SandboxRef{ID: state.ID, Ref: state.Ref}); err != nil {
+			return state, err
+		}
+	}
+	switch {
+	case state.Status == berth.SandboxReady:
+		return state, nil
+	case state.Status == berth.SandboxGone:
+		return state, berth.Errorf(berth.CodeNotFound, "sandbox %s is gone", state.ID)
+	case state.Reason != nil:
+		return state, &berth.Error{Code: berth.CodeUnavailable, Message: state.Reason.Message, Remediation: state.Reason.Remediation}
+	}
+	return state, berth.Errorf(berth.CodeUnavailable, "sandbox %s is still %s: try again", state.ID, state.Status)
 }
 
 // DestroySandbox leaves nothing of a sandbox but its record; one that is

@@ -1,9 +1,12 @@
 package control_test
 
 import (
+	"context"
+	"strings"
 	"testing"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/control"
 )
 
 func TestAKeptSandboxIsStoppedStartedAndDestroyedAsOftenAsAsked(t *testing.T) {
@@ -46,6 +49,28 @@ func TestASandboxThatVanishedIsRecordedAsDestroyedWhenItIsAskedFor(t *testing.T)
 	if now := p.sandbox(sb.ID); now.Status != berth.SandboxDestroyed || now.Reason == nil || now.Reason.Code != berth.ReasonLost {
 		t.Errorf("the record is %+v", now)
 	}
+}
+
+func TestASandboxThatDoesNotGetReadySaysWhy(t *testing.T) {
+	t.Parallel()
+	p := newPlane(t)
+	id := p.kept(true, "local", "true").ID
+	p.Providers = control.NewProviders(noBash{p.provider})
+	_, err := p.StartSandbox(t.Context(), id)
+	wantCode(t, "StartSandbox without bash", err, berth.CodeUnavailable)
+	if err == nil || !strings.Contains(err.Error(), "no bash") {
+		t.Errorf("StartSandbox() = %v", err)
+	}
+	if sb := p.sandbox(id); sb.Status != berth.SandboxStopped {
+		t.Errorf("it is recorded as %s", sb.Status)
+	}
+}
+
+// noBash makes sandboxes that fail to start.
+type noBash struct{ berth.Provider }
+
+func (noBash) Start(_ context.Context, ref berth.SandboxRef) (berth.SandboxState, error) {
+	return berth.SandboxState{ID: ref.ID, Status: berth.SandboxFailed, Reason: &berth.Reason{Code: berth.ReasonBashMissing, Message: "there is no bash"}}, nil
 }
 
 func TestUnknownSandboxesAreNotFound(t *testing.T) {

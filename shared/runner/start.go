@@ -53,7 +53,7 @@ func (r *Runner) Start(ctx context.Context, s State) (State, error) {
 		return s.to(NextFollow), err
 	}
 	if err := provider.StartCommand(ctx, ref, spec); err != nil {
-		return r.notStarted(ctx, s, err)
+		return r.notStarted(ctx, s, err, dead(ctx, provider, ref))
 	}
 	return s.to(NextFollow), nil
 }
@@ -106,11 +106,11 @@ func durationOf(d time.Duration) berth.Duration {
 
 // notStarted tells what came of a start that failed: a sandbox that is gone or
 // was stopped is lost to the run, and what the provider refuses fails it.
-func (r *Runner) notStarted(ctx context.Context, s State, err error) (State, error) {
-	if transient(err) {
+func (r *Runner) notStarted(ctx context.Context, s State, err error, dead bool) (State, error) {
+	if transient(err) && !dead {
 		return s, berth.Wrap(err, "starting stage "+string(s.Stage))
 	}
-	refused := berth.CodeOf(err) != berth.CodeNotFound && berth.CodeOf(err) != berth.CodeConflict
+	refused := !dead && berth.CodeOf(err) != berth.CodeNotFound && berth.CodeOf(err) != berth.CodeConflict
 	_, _, changed := r.changeLive(ctx, s.Run, func(c *records.Change) error {
 		stage, found := c.Stage(s.Stage)
 		if found != nil {
@@ -127,6 +127,13 @@ func (r *Runner) notStarted(ctx context.Context, s State, err error) (State, err
 		return r.closeStage(c, stage, exit)
 	})
 	return s.to(NextFollow), changed
+}
+
+// dead reports whether the provider knows for certain that nothing can be
+// started in the sandbox any more.
+func dead(ctx context.Context, provider berth.Provider, ref berth.SandboxRef) bool {
+	state, err := provider.Describe(ctx, ref)
+	return err == nil && (state.Status == berth.SandboxGone || state.Status == berth.SandboxFailed)
 }
 
 // specOf makes what the stage runs; reason says why that cannot be.
