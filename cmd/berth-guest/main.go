@@ -16,6 +16,7 @@ func main() {
 	config := guest.Config{Environ: os.Environ()}
 	flag.StringVar(&config.Dir, "dir", "", "folder of the agent's socket")
 	flag.StringVar(&config.SandboxStart, "sandbox-start", "", "name of this start of the sandbox")
+	flag.Uint64Var((*uint64)(&config.Tag), "tag", 0, "tag of the sandbox's processes")
 	flag.StringVar(&config.Workspace, "workspace", "", "directory that commands start in")
 	flag.StringVar(&config.Bash, "bash", "/bin/bash", "shell of all commands")
 	flag.Parse()

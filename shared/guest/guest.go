@@ -23,6 +23,9 @@ type Config struct {
 	Dir string
 	// SandboxStart names this start of the sandbox.
 	SandboxStart string
+	// Tag is the first of the sandbox's range; its owner finds every process of
+	// the sandbox by it, with the guest gone. 0 is none.
+	Tag proctree.Tag
 	// Workspace is the absolute path that commands start in.
 	Workspace string
 	// Bash is the shell of all commands.
@@ -62,8 +65,11 @@ func Run(config Config) error {
 	if err := becomeReaper(); err != nil {
 		return err
 	}
+	if err := proctree.CloseOnExec(); err != nil {
+		return err
+	}
 	g := &Guest{
-		config: config, dir: dir, tags: newTags(config.SandboxStart), reaper: newReaper(), files: workspace.New(config.Workspace),
+		config: config, dir: dir, tags: newTags(config.Tag), reaper: newReaper(), files: workspace.New(config.Workspace),
 		looks: newLooks(), probed: make(chan struct{}), quit: make(chan struct{}), commands: map[berth.CommandID]*command{},
 	}
 	child, term := takeSignals()
@@ -93,10 +99,13 @@ func takeSignals() (child, term <-chan os.Signal) {
 }
 
 // becomeReaper makes orphans of commands children of the guest, as they are of
-// process 1 anyway.
+// process 1 anyway. The guest's memory, where secrets are, is no one's to dump.
 func becomeReaper() error {
 	const prSetChildSubreaper = 36
 	if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, prSetChildSubreaper, 1, 0); errno != 0 {
+		return errno
+	}
+	if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, syscall.PR_SET_DUMPABLE, 0, 0); errno != 0 {
 		return errno
 	}
 	return nil
@@ -106,6 +115,10 @@ const (
 	redialMin   = 20 * time.Millisecond
 	redialMax   = time.Second
 	folderCheck = 2 * time.Second
+	// maxRefused is how often an agent may turn the guest away that never talked
+	// to one. Its agent died before it wrote the guest down and the next one has
+	// started another; this one has no commands.
+	maxRefused = 3
 )
 
 // serveUntilEnd dials, serves the connection, and dials again.
@@ -119,12 +132,18 @@ func (g *Guest) serveUntilEnd() {
 		case <-g.quit:
 		}
 	}()
+	known, refused := false, 0
 	for pause := redialMin; ; {
 		conn, err := wire.Dial(g.dir)
-		if err == nil {
-			if g.serve(conn) {
-				pause = redialMin
-			}
+		switch {
+		case err != nil:
+		case g.serve(conn):
+			known, pause = true, redialMin
+		case !known:
+			refused++
+		}
+		if refused == maxRefused {
+			g.end()
 		}
 		timer := time.NewTimer(pause)
 		select {

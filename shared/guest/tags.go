@@ -11,9 +11,8 @@ type tags struct {
 	last proctree.Tag
 }
 
-func newTags(sandboxStart string) tags {
-	base := proctree.BaseTag(sandboxStart)
-	if proctree.SetTag(base) != nil {
+func newTags(base proctree.Tag) tags {
+	if base == 0 || proctree.SetTag(base) != nil {
 		return tags{}
 	}
 	return tags{base: base}

@@ -20,6 +20,7 @@ import (
 const (
 	maxUnchecked = 4 // connections whose peer is not known yet
 	helloLimit   = 10 * time.Second
+	headerRoom   = 1 << 10     // what a message takes beside parameters and body
 	callLimit    = time.Minute // for calls whose context has no deadline
 )
 
@@ -222,6 +223,9 @@ func (l *link) call(ctx context.Context, op wire.Op, params any, body []byte, fi
 	encoded, err := json.Marshal(params)
 	if err != nil {
 		return wire.Message{}, fmt.Errorf("encoding a request: %w", err)
+	}
+	if n := len(encoded) + len(body); n > wire.MaxMessage-headerRoom {
+		return wire.Message{}, berth.Errorf(berth.CodeTooLarge, "the request of %d bytes is over the cap of %d", n, wire.MaxMessage-headerRoom)
 	}
 	conn, id, answer, err := l.begin(ctx)
 	if err != nil {

@@ -35,7 +35,14 @@ func shell(t *testing.T, script string) *exec.Cmd {
 }
 
 func TestProcessesAreFoundByTheirTagWhereverTheyWent(t *testing.T) {
-	base := BaseTag(t.Name() + time.Now().String())
+	base, err := NewTag()
+	if err != nil {
+		t.Fatal(err)
+	}
+	since, err := Now()
+	if err != nil {
+		t.Fatal(err)
+	}
 	var was [2]uint64
 	if err := prlimit(nil, &was); err != nil {
 		t.Fatal(err)
@@ -47,7 +54,7 @@ func TestProcessesAreFoundByTheirTagWhereverTheyWent(t *testing.T) {
 	if err := prlimit(&was, nil); err != nil {
 		t.Fatal(err)
 	}
-	find := func(all []Process) []Process { return Tagged(all, base, 0) }
+	find := func(all []Process) []Process { return Tagged(all, base, since) }
 	all, err := All()
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +62,7 @@ func TestProcessesAreFoundByTheirTagWhereverTheyWent(t *testing.T) {
 	if n := len(find(all)); n != 3 {
 		t.Errorf("%d processes are found, want 3", n)
 	}
-	if n := len(Tagged(all, base+TagRange, 0)); n != 0 {
+	if n := len(Tagged(all, base+TagRange, since)); n != 0 {
 		t.Errorf("%d processes have another's tag", n)
 	}
 	if !End(t.Context(), Ending{Find: find, Limit: 20 * time.Second}) {

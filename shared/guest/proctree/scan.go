@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"os"
 	"strconv"
+	"strings"
 )
 
 // Process is what /proc/PID/stat says of a process that lives. PID and StartTime
@@ -86,4 +87,16 @@ func Below(all []Process, root int) []Process {
 		}
 	}
 	return below
+}
+
+// Now is the time as StartTime counts it.
+func Now() (uint64, error) {
+	b, err := os.ReadFile("/proc/uptime")
+	if err != nil {
+		return 0, err
+	}
+	seconds, _, _ := strings.Cut(string(b), " ")
+	up, err := strconv.ParseFloat(seconds, 64)
+	const ticksPerSecond = 100 // what the kernel tells programs, whatever it uses itself
+	return uint64(up * ticksPerSecond), err
 }

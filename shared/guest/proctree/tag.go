@@ -4,7 +4,8 @@ package proctree
 
 import (
 	"bytes"
-	"hash/fnv"
+	"crypto/rand"
+	"encoding/binary"
 	"os"
 	"strconv"
 	"syscall"
@@ -17,18 +18,20 @@ import (
 // 2.4.25, so its soft value is free to carry the tag.
 type Tag uint64
 
-// TagRange is how many tags belong to one sandbox start: its own and one for
-// each command that lives at the same time.
+// TagRange is how many tags belong to one sandbox: its own and one for each
+// command that lives at the same time.
 const TagRange = 1 << 16
 
 const rlimitLocks = 10
 
-// BaseTag is the tag of the start of a sandbox, the same for whoever knows its name.
-func BaseTag(sandboxStart string) Tag {
-	h := fnv.New64a()
-	h.Write([]byte(sandboxStart))
+// NewTag makes the first tag of a sandbox's range.
+func NewTag() (Tag, error) {
+	var b [8]byte
+	if _, err := rand.Read(b[:]); err != nil {
+		return 0, err
+	}
 	// Bit 61 keeps it apart from every limit that somebody sets on purpose.
-	return Tag(1<<61 | h.Sum64()>>4&^(TagRange-1))
+	return Tag(1<<61 | binary.BigEndian.Uint64(b[:])>>4&^(TagRange-1)), nil
 }
 
 // Covers reports whether t belongs to the range that begins at base.

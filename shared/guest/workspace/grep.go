@@ -90,7 +90,7 @@ func (g *grep) file(ctx context.Context, p place) error {
 	before := len(g.result.Matches)
 	content, err := g.lines(ctx, file, p.rel)
 	if len(g.result.Matches) > before && content != nil {
-		g.w.guard.mark(g.guard, p.rel, sum(content.Sum(nil)))
+		g.w.guard.mark(g.guard, p.rel, sum(content.Sum(nil)), fileState{})
 	}
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"syscall"
 
 	"github.com/berth-dev/berth/shared/berth"
 )
@@ -16,14 +17,46 @@ type sum = [sha256.Size]byte
 // guard remembers the content of each file as each name last knew it.
 type guard struct {
 	mu    sync.Mutex // guards all below
-	read  map[string]map[string]sum
+	read  map[string]map[string]mark
 	count int
+}
+
+// mark is what a name knows of a file. The state spares the next read of the
+// same file to hash it again; it never decides that a file is unchanged.
+type mark struct {
+	content sum
+	state   fileState
+}
+
+// fileState changes with a file's content, but for changes within one tick of
+// the file system's clock.
+type fileState struct {
+	inode        uint64
+	size         int64
+	mtime, ctime syscall.Timespec
+}
+
+// stateOf is empty when the file cannot be looked at.
+func stateOf(file *os.File) fileState {
+	var s syscall.Stat_t
+	if err := syscall.Fstat(int(file.Fd()), &s); err != nil {
+		return fileState{}
+	}
+	return fileState{s.Ino, s.Size, s.Mtim, s.Ctim}
+}
+
+// knows reports whether name has read the file in this state.
+func (g *guard) knows(name, rel string, state fileState) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	m, read := g.read[name][rel]
+	return read && state != fileState{} && m.state == state
 }
 
 // maxMarks bounds the memory. Forgetting is safe: a file has to be read again.
 const maxMarks = 100_000
 
-func (g *guard) mark(name, rel string, content sum) {
+func (g *guard) mark(name, rel string, content sum, state fileState) {
 	if name == "" {
 		return
 	}
@@ -35,13 +68,13 @@ func (g *guard) mark(name, rel string, content sum) {
 	}
 	files := g.read[name]
 	if files == nil {
-		files = map[string]sum{}
+		files = map[string]mark{}
 		g.read[name] = files
 	}
 	if _, known := files[rel]; !known {
 		g.count++
 	}
-	files[rel] = content
+	files[rel] = mark{content, state}
 }
 
 // check returns conflict unless the file at p is new, or as name knows it.
@@ -67,7 +100,7 @@ func (g *guard) check(name string, p place) error {
 	switch {
 	case !read:
 		return berth.FieldErrorf(berth.CodeConflict, "guard", "%s exists and %s has not read it", quote(p.rel), name)
-	case known != content:
+	case known.content != content:
 		return berth.FieldErrorf(berth.CodeConflict, "guard", "%s has changed since %s read it", quote(p.rel), name)
 	}
 	return nil

@@ -60,33 +60,31 @@ func (w *Workspace) Read(path string, offset, limit int64, guard string) (berth.
 // readMarked reads and marks what was read. A file that changes while it is
 // hashed is not marked: nobody knows which content was seen.
 func (w *Workspace) readMarked(file *os.File, rel string, offset, limit int64, guard string) ([]byte, error) {
-	before, err := file.Stat()
+	info, err := file.Stat()
 	if err != nil {
 		return nil, err
 	}
-	data := make([]byte, min(limit, max(before.Size()-offset, 0)+1))
+	before := stateOf(file)
+	data := make([]byte, min(limit, max(info.Size()-offset, 0)+1))
 	n, err := file.ReadAt(data, offset)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
+	whole := offset == 0 && errors.Is(err, io.EOF)
 	data = data[:n]
-	if guard == "" {
+	switch {
+	case guard == "" || w.guard.knows(guard, rel, before):
 		return data, nil
-	}
-	if offset == 0 && errors.Is(err, io.EOF) {
-		w.guard.mark(guard, rel, sha256.Sum256(data))
+	case whole:
+		w.guard.mark(guard, rel, sha256.Sum256(data), before)
 		return data, nil
 	}
 	content, err := hashOf(file)
 	if err != nil {
 		return nil, err
 	}
-	after, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if after.Size() == before.Size() && after.ModTime().Equal(before.ModTime()) {
-		w.guard.mark(guard, rel, content)
+	if stateOf(file) == before {
+		w.guard.mark(guard, rel, content, before)
 	}
 	return data, nil
 }

@@ -22,7 +22,7 @@ type Workspace struct {
 // New serves dir, an absolute path. The folder is opened anew for each call, so
 // it may be replaced by another.
 func New(dir string) *Workspace {
-	return &Workspace{dir: filepath.Clean(dir), guard: guard{read: map[string]map[string]sum{}}}
+	return &Workspace{dir: filepath.Clean(dir), guard: guard{read: map[string]map[string]mark{}}}
 }
 
 // Dir is the folder that relative paths resolve in.

@@ -146,7 +146,7 @@ func (u *Upload) Commit() (berth.FileInfo, error) {
 		return berth.FileInfo{}, pathError(u.spec.Path, err)
 	}
 	u.temp = ""
-	u.w.guard.mark(u.spec.Guard, u.place.rel, sum(u.hash.Sum(nil)))
+	u.w.guard.mark(u.spec.Guard, u.place.rel, sum(u.hash.Sum(nil)), fileState{})
 	return infoOf(u.place.rel, info), nil
 }
 

@@ -137,10 +137,10 @@ func (b *box) watch(process proctree.Process, child *os.Process) {
 		if !ending {
 			b.endProcesses(context.Background(), m)
 		}
+		b.agent.End()
 		b.mu.Lock()
 		b.guest = nil
 		b.mu.Unlock()
-		b.agent.End()
 		close(guest.ended)
 	})
 }
@@ -148,20 +148,18 @@ func (b *box) watch(process proctree.Process, child *os.Process) {
 // endLimit is the time that processes have to die of KILL.
 const endLimit = 10 * time.Second
 
-// endProcesses ends every process of the sandbox's present start, the guest too,
-// and reports whether none is left. Processes of a guest that died have other
+// endProcesses ends every process of the sandbox, the guest too, and reports whether none is left. Processes of a guest that died have other
 // parents by then; their tag tells.
 func (b *box) endProcesses(ctx context.Context, m meta) bool {
-	if m.SandboxStart == "" || m.Boot != b.provider.boot {
+	if m.Boot != b.provider.boot {
 		return true
 	}
-	base := proctree.BaseTag(m.SandboxStart)
 	guest, alive := m.guest(b.provider.boot)
 	return proctree.End(ctx, proctree.Ending{Limit: endLimit, Find: func(all []proctree.Process) []proctree.Process {
 		if alive && guest.Alive() {
 			return append(proctree.Below(all, guest.PID), guest)
 		}
-		return proctree.Tagged(all, base, m.StartTime)
+		return proctree.Tagged(all, m.Tag, m.Since)
 	}})
 }
 

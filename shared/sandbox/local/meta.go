@@ -22,10 +22,13 @@ type meta struct {
 	Workspace    string               `json:"workspace"`
 	Status       berth.SandboxStatus  `json:"status"` // creating, ready, stopped, failed or destroyed
 	Reason       *berth.Reason        `json:"reason,omitempty"`
-	// SandboxStart names the present start; it is on the guest's command line
-	// and, as a tag, on all processes of the sandbox.
+	// Tag is on all processes of the sandbox, which began after Since on this Boot
+	// of the machine.
+	Tag   proctree.Tag `json:"tag"`
+	Boot  string       `json:"boot"`
+	Since uint64       `json:"since"`
+	// SandboxStart names the present start; it is on the guest's command line.
 	SandboxStart string    `json:"sandbox_start"`
-	Boot         string    `json:"boot"` // of the machine: process numbers mean nothing in the next
 	PID          int       `json:"pid"`
 	StartTime    uint64    `json:"start_time"`
 	CreatedAt    time.Time `json:"created_at"`

@@ -42,11 +42,7 @@ func (p *Provider) Provision(ctx context.Context, spec berth.SandboxSpec) (berth
 		return b.abandon(ctx, *reason)
 	}
 	if b.agent == nil {
-		m := meta{
-			ID: spec.ID, Installation: p.config.Installation, Run: spec.Run, Workspace: filepath.Clean(spec.Directory),
-			Status: berth.SandboxCreating, Boot: p.boot, CreatedAt: p.config.Clock.Now(),
-		}
-		if err := b.create(m); err != nil {
+		if err := b.create(spec); err != nil {
 			b.abandon(ctx, berth.Reason{})
 			return berth.SandboxState{}, err
 		}
@@ -63,7 +59,18 @@ func (p *Provider) Provision(ctx context.Context, spec berth.SandboxSpec) (berth
 }
 
 // create makes the folder, the record first.
-func (b *box) create(m meta) error {
+func (b *box) create(spec berth.SandboxSpec) error {
+	m := meta{
+		ID: spec.ID, Installation: b.provider.config.Installation, Run: spec.Run, Workspace: filepath.Clean(spec.Directory),
+		Status: berth.SandboxCreating, Boot: b.provider.boot, CreatedAt: b.provider.config.Clock.Now(),
+	}
+	var err error
+	if m.Tag, err = proctree.NewTag(); err != nil {
+		return err
+	}
+	if m.Since, err = proctree.Now(); err != nil {
+		return err
+	}
 	if err := os.Mkdir(b.dir, 0o700); err != nil && !os.IsExist(err) {
 		return diskError("making a sandbox's folder", err)
 	}
@@ -123,9 +130,15 @@ const probeLimit = 15 * time.Second
 // is held. reason is set when bash is at fault.
 func (b *box) run(ctx context.Context) (reason *berth.Reason, err error) {
 	b.mu.Lock()
-	running := b.guest != nil
+	guest := b.guest
 	b.mu.Unlock()
-	if !running {
+	if guest != nil && !guest.Alive() { // and its processes are being ended
+		if !waitFor(ctx, guest.ended, endLimit) {
+			return nil, berth.Errorf(berth.CodeUnavailable, "processes of the sandbox are still there")
+		}
+		guest = nil
+	}
+	if guest == nil {
 		if err := b.spawn(); err != nil {
 			return nil, err
 		}
@@ -153,7 +166,10 @@ func (b *box) spawn() error {
 	}
 	start := hex.EncodeToString(random[:])
 	err = b.record(func(m *meta) {
-		m.SandboxStart, m.Boot, m.PID, m.StartTime = start, b.provider.boot, 0, 0
+		if m.Boot != b.provider.boot { // the machine was started anew since
+			m.Boot, m.Since = b.provider.boot, 0
+		}
+		m.SandboxStart, m.PID, m.StartTime = start, 0, 0
 	})
 	if err != nil {
 		return err
@@ -189,8 +205,13 @@ func (b *box) startProcess(bash, start string) (*os.Process, error) {
 		return nil, err
 	}
 	defer log.Close()
+	// What this server was started with is not the guest's to keep open.
+	if err := proctree.CloseOnExec(); err != nil {
+		return nil, err
+	}
 	return os.StartProcess(b.provider.config.GuestPath, []string{
-		"berth-guest", "-dir", filepath.Join(b.dir, "link"), startFlag, start, "-workspace", b.meta.Workspace, "-bash", bash,
+		"berth-guest", "-dir", filepath.Join(b.dir, "link"), startFlag, start, "-tag", strconv.FormatUint(uint64(b.meta.Tag), 10),
+		"-workspace", b.meta.Workspace, "-bash", bash,
 	}, &os.ProcAttr{
 		Dir: "/", Env: FilterEnviron(b.provider.config.Environ), Files: []*os.File{null, null, log}, Sys: &syscall.SysProcAttr{Setsid: true},
 	})
