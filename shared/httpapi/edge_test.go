@@ -198,20 +198,43 @@ func TestABadEscapeInTheQueryIsMalformed(t *testing.T) {
 	}
 }
 
-func TestABadEscapeInThePathIsMalformedOverHTTP(t *testing.T) {
+func TestRequestsThatCannotBeReadAreProblems(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	server := httptest.NewServer(f.api)
+	server := httptest.NewUnstartedServer(f.api)
+	server.Listener = f.api.Listener(server.Listener)
+	server.Start()
 	defer server.Close()
-	conn, err := net.Dial("tcp", server.Listener.Addr().String())
-	must(t, err)
-	defer conn.Close()
-	fmt.Fprintf(conn, "GET /api/v1/runs/%%zz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	for name, row := range map[string]struct {
+		head string
+		code berth.Code
+	}{
+		"a bad escape":          {"GET /api/v1/runs/%zz HTTP/1.1\r\nHost: localhost\r\n", berth.CodeMalformed},
+		"an escape cut short":   {"GET /api/v1/runs/%2 HTTP/1.1\r\nHost: localhost\r\n", berth.CodeMalformed},
+		"no Host":               {"GET /api/v1/health HTTP/1.1\r\n", berth.CodeMalformed},
+		"a header of no form":   {"GET /api/v1/health HTTP/1.1\r\nHost: localhost\r\nno colon\r\n", berth.CodeMalformed},
+		"headers without end":   {"GET /api/v1/health HTTP/1.1\r\nHost: localhost\r\nA: " + strings.Repeat("x", 2<<20) + "\r\n", berth.CodeTooLarge},
+		"a path without a root": {"GET http://localhost HTTP/1.1\r\nHost: localhost\r\n", berth.CodeNotFound},
+		"a connect":             {"CONNECT localhost:1 HTTP/1.1\r\nHost: localhost\r\n", berth.CodeNotFound},
+	} {
+		conn, err := net.Dial("tcp", server.Listener.Addr().String())
+		must(t, err)
+		must(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
+		go func() { fmt.Fprintf(conn, "%s\r\n", row.head) }()
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		got := httpapitest.Response{Status: resp.StatusCode, Header: resp.Header, Body: readAll(t, resp.Body)}
+		wantProblem(t, got, row.code, nil, name)
+		conn.Close()
+	}
+	resp, err := server.Client().Get(server.URL + "/api/v1/health")
 	must(t, err)
 	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusBadRequest {
-		t.Errorf("status %d, want 400", resp.StatusCode)
+	if resp.StatusCode != http.StatusOK {
+		t.Errorf("an ordinary request: status %d", resp.StatusCode)
 	}
 }
 

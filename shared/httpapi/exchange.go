@@ -92,9 +92,9 @@ func (x *exchange) fail(err error) {
 	h.Set("Content-Type", mediaProblem)
 	p.headers(h)
 	x.status = p.Status
-	body, _ := json.Marshal(p)
+	body := p.encode()
 	h.Set("Content-Length", strconv.Itoa(len(body)))
-	_, _ = x.Write(body)
+	_, _ = x.Write(body) // the client has gone
 }
 
 // finish ends the exchange on every path: after a panic, and after a handler
@@ -122,7 +122,7 @@ func (x *exchange) log() {
 	attrs = append(attrs,
 		slog.String("request", x.id), slog.String("operation", x.route.ID), slog.String("method", x.r.Method),
 		slog.String("path", x.r.URL.Path), slog.Int("status", x.status), slog.Int64("bytes", x.bytes),
-		slog.Duration("took", x.api.cfg.Clock.Now().Sub(x.started)))
+		slog.Int64("took_us", x.api.cfg.Clock.Now().Sub(x.started).Microseconds()))
 	if x.principal.Name != "" {
 		attrs = append(attrs, slog.String("by", x.principal.Name))
 	}

@@ -1,7 +1,9 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 
@@ -60,6 +62,15 @@ func (p *ProblemDocument) GetStatus() int { return p.Status }
 
 // ContentType is application/problem+json whatever was negotiated.
 func (p *ProblemDocument) ContentType(string) string { return mediaProblem }
+
+// encode writes the document as it goes out.
+func (p *ProblemDocument) encode() []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(p) // strings and a number can always be written
+	return b.Bytes()
+}
 
 // headers adds what HTTP wants beside the body.
 func (p *ProblemDocument) headers(h http.Header) {
