@@ -25,6 +25,7 @@ type command struct {
 	tag    proctree.Tag
 	record *record
 	input  *input // nil when standard input is empty
+	kills  int64  // of the control group before the start
 	pipes  [2]*os.File
 	heard  atomic.Int64  // when output came last, in nanoseconds since the epoch
 	quiet  chan struct{} // closed when both pipes are at their end
@@ -74,7 +75,7 @@ func (g *Guest) start(p wire.Command, file *os.File) error {
 	}
 	c := &command{
 		id: p.ID, hash: p.Hash, record: newRecord(writer, file, masker, p.OutputCap),
-		quiet: make(chan struct{}), exited: make(chan struct{}), done: make(chan struct{}),
+		kills: ownMemory().kills(), quiet: make(chan struct{}), exited: make(chan struct{}), done: make(chan struct{}),
 	}
 	if err := g.add(c); err != nil {
 		return err

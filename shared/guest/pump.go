@@ -71,7 +71,7 @@ func (g *Guest) follow(c *command) {
 		<-ending.over
 	}
 	c.drain()
-	exit := exitOf(status)
+	exit := ownMemory().outOfMemory(exitOf(status), c.kills)
 	if ending != nil {
 		exit.Reason, exit.Message = ending.reason, ending.message
 	}
