@@ -47,12 +47,12 @@ func own(args []string) error {
 		return err
 	}
 	spec := berth.SandboxSpec{ID: berth.SandboxID(args[2]), Installation: "test", Run: "r", Directory: args[3]}
-	_, err = finish(p, spec)
+	_, err = finish(p, spec, func() { fmt.Println("started") })
 	return err
 }
 
 // finish brings the run to its end and returns its output.
-func finish(p berth.Provider, spec berth.SandboxSpec) (string, error) {
+func finish(p berth.Provider, spec berth.SandboxSpec, started func()) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	state, err := p.Provision(ctx, spec)
@@ -63,7 +63,7 @@ func finish(p berth.Provider, spec berth.SandboxSpec) (string, error) {
 	if err := p.StartCommand(ctx, ref, counter); err != nil {
 		return "", fmt.Errorf("start: %w", err)
 	}
-	fmt.Println("started")
+	started()
 	var text strings.Builder
 	for offset := int64(0); ; {
 		out, err := p.ReadOutput(ctx, ref, counter.ID, offset, 200, time.Second)
@@ -104,7 +104,7 @@ func TestAServerKilledAtAnyMomentLosesNothing(t *testing.T) {
 			}
 			p := open(t, config)
 			defer p.Close()
-			got, err := finish(p, spec)
+			got, err := finish(p, spec, func() {})
 			if err != nil {
 				t.Fatal(err)
 			}
