@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
@@ -21,7 +20,7 @@ type app struct {
 	env            map[string]string
 	dir            string // the current folder
 	clock          berth.Clock
-	// signals begins to deliver INT and TERM instead of dying of them, until stop.
+	// signals begins to deliver what ends a program instead of dying of them, until stop.
 	signals func() (in <-chan os.Signal, stop func())
 
 	server  string // --server
@@ -39,9 +38,15 @@ func environMap(env []string) map[string]string {
 	return m
 }
 
+// processSignals leaves those alone that the program was started to ignore, as by
+// nohup or behind & in a script.
 func processSignals() (<-chan os.Signal, func()) {
 	in := make(chan os.Signal, 8)
-	signal.Notify(in, os.Interrupt, syscall.SIGTERM)
+	for _, s := range endSignals {
+		if !signal.Ignored(s) {
+			signal.Notify(in, s)
+		}
+	}
 	return in, func() { signal.Stop(in) }
 }
 

@@ -123,6 +123,10 @@ func (a *app) client(find finder, cfg client.Config) (*client.Client, error) {
 	}
 	cfg.Locate = func(ctx context.Context) (string, string, error) {
 		found, err := find(ctx, dir)
+		var coded *berth.Error
+		if err != nil && !errors.As(err, &coded) {
+			err = local(err, "using the data folder "+dir)
+		}
 		return found.URL, found.Token, err
 	}
 	return client.New(cfg)

@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 import (
@@ -6,6 +8,7 @@ import (
 	"fmt"
 	"math/rand"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -15,6 +18,19 @@ import (
 func kill(t *testing.T, pid int) {
 	t.Helper()
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// interrupt is Ctrl-C. Where the tests were started to ignore it, the program
+// they start does so too; TERM means the same to it.
+func interrupt(t *testing.T, p *os.Process) {
+	t.Helper()
+	s := os.Interrupt
+	if signal.Ignored(s) {
+		s = syscall.SIGTERM
+	}
+	if err := p.Signal(s); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -58,7 +74,10 @@ func TestExecInALiveRun(t *testing.T) {
 func TestExecPassesSignalsOn(t *testing.T) {
 	m := newMachine(t)
 	id := m.live()
-	for signal, want := range map[os.Signal]int{os.Interrupt: 130, syscall.SIGTERM: 143} {
+	for sent, want := range map[os.Signal]int{os.Interrupt: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
+		if signal.Ignored(sent) {
+			continue // the program ignores what it was started to ignore
+		}
 		marker := fmt.Sprintf("sleep 60%d.%d", want, os.Getpid())
 		cmd, _, stderr := m.command("exec", "-n", id, "-c", "exec "+marker)
 		if err := cmd.Start(); err != nil {
@@ -68,12 +87,12 @@ func TestExecPassesSignalsOn(t *testing.T) {
 		if !within(endWait, func() bool { return processes(marker) >= 2 }) {
 			t.Fatalf("the command does not run: %s", stderr)
 		}
-		if err := cmd.Process.Signal(signal); err != nil {
+		if err := cmd.Process.Signal(sent); err != nil {
 			t.Fatal(err)
 		}
 		_ = cmd.Wait() // its status is looked at below
 		if got := cmd.ProcessState.ExitCode(); got != want {
-			t.Errorf("after %v berth exec = %d, want %d\n%s", signal, got, want, stderr)
+			t.Errorf("after %v berth exec = %d, want %d\n%s", sent, got, want, stderr)
 		}
 	}
 }

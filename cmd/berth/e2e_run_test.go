@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 import (
@@ -124,9 +126,7 @@ func TestCtrlCCancelsARealRun(t *testing.T) {
 	if !within(endWait, func() bool { return processes(marker) > 0 && m.newest().Status == berth.RunRunning }) {
 		t.Fatalf("the command does not run: %s", stderr)
 	}
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	interrupt(t, cmd.Process)
 	_ = cmd.Wait() // its status is looked at below
 	if cmd.ProcessState.ExitCode() != 130 || stdout.String() != "begun\n" {
 		t.Errorf("berth run = %d with %q, want 130; stderr:\n%s", cmd.ProcessState.ExitCode(), stdout, stderr)
@@ -229,9 +229,7 @@ func TestServeInTheForeground(t *testing.T) {
 		t.Errorf("a second server = %d\n%s\nwant 5", r.status, r.stderr)
 	}
 	m.ok("run", "-e", "local", "--", "true")
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	interrupt(t, cmd.Process)
 	if err := cmd.Wait(); err != nil || stdout.String() != found.URL+"\n" {
 		t.Errorf("serve ended with %v after %q, want its URL %s and 0\n%s", err, stdout, found.URL, stderr)
 	}

@@ -19,7 +19,7 @@ func (a *app) forEach(args []string, do func(arg string) error) error {
 		if err == nil {
 			continue
 		}
-		report(a.stderr, fmt.Errorf("%s: %w", arg, err))
+		report(a.stderr, fmt.Errorf("%s: %w", arg, err), a.remedy(err))
 		if status == 0 {
 			status = berth.CodeOf(err).Info().CLI
 		}

@@ -29,8 +29,8 @@ as it comes, and end with its status. The sandbox is named by its id or by the
 run that it was made for.
 
 Standard input is passed on unless it is a terminal; in a shell loop that reads
-it, use --no-stdin. Ctrl-C is passed on as INT; a second one leaves the command
-running.
+it, use --no-stdin. INT (Ctrl-C), TERM and HUP are passed on; a second one of the
+same kind leaves the command running.
 
 Exit status: the command's own; 124 timed out, 125 berth itself failed or the
 command was lost, 130 cancelled, 137 out of memory.`,
@@ -159,13 +159,19 @@ func (x execution) broken(ctx context.Context, err error) error {
 		x.app.note("left command %s; it goes on in sandbox %s", x.command, x.sandbox)
 		return exitStatus(statusCancelled)
 	case cause != nil && !errors.Is(cause, context.Canceled):
-		err = cause // the input could not be passed on
-	case !isBrokenPipe(err):
-		return fmt.Errorf("following command %s: %w", x.command, err)
+		x.end(ctx)
+		return cause // the input could not be passed on, and the command waits for it
+	case isBrokenPipe(err):
+		x.end(ctx)
+		x.app.note("nobody reads the output; ended command %s", x.command)
+		return exitStatus(statusOwn)
 	}
-	// Nobody can see what it does, or it waits for input that will not come.
-	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), endLimit)
+	return fmt.Errorf("following command %s: %w", x.command, err)
+}
+
+// end ends the command's whole process tree; it may have ended by itself.
+func (x execution) end(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endLimit)
 	defer cancel()
-	_ = x.client.SignalCommand(end, x.sandbox, x.command, "CANCEL") // it may have ended
-	return err
+	_ = x.client.SignalCommand(ctx, x.sandbox, x.command, "CANCEL")
 }

@@ -12,7 +12,7 @@ import (
 // endLimit bounds the clean-up after a failure.
 const endLimit = 5 * time.Second
 
-// forwardSignals passes INT and TERM on to the command. A second one of a kind
+// forwardSignals passes INT, TERM and HUP on to the command. A second one of a kind
 // leaves: the command may not care about signals. The channel closes at the end.
 func (x execution) forwardSignals(ctx context.Context, signals <-chan os.Signal, leave context.CancelCauseFunc) <-chan struct{} {
 	done := make(chan struct{})
@@ -37,12 +37,19 @@ func (x execution) forwardSignals(ctx context.Context, signals <-chan os.Signal,
 }
 
 func (x execution) forward(ctx context.Context, s os.Signal) {
-	name := "INT"
-	if s == syscall.SIGTERM {
-		name = "TERM"
-	}
+	name := signalName(s)
 	err := x.client.SignalCommand(ctx, x.sandbox, x.command, name)
 	if code := berth.CodeOf(err); err != nil && code != berth.CodeConflict && code != berth.CodeNotFound && ctx.Err() == nil {
 		x.app.note("signal %s could not be passed on: %s", name, err)
 	}
+}
+
+func signalName(s os.Signal) string {
+	switch s {
+	case syscall.SIGTERM:
+		return "TERM"
+	case syscall.SIGHUP:
+		return "HUP"
+	}
+	return "INT"
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -41,16 +42,27 @@ func (a *app) finish(cmd *cobra.Command, err error) int {
 	if errors.As(err, &status) {
 		return int(status)
 	}
-	report(a.stderr, err)
+	report(a.stderr, err, a.remedy(err))
 	if cmd != nil && cmd.Annotations[passThrough] != "" {
 		return statusOwn
 	}
 	return berth.CodeOf(err).Info().CLI
 }
 
+// remedy is what this machine knows to do about an error that says nothing
+// itself: the server that the user named does not answer.
+func (a *app) remedy(err error) string {
+	var answered *client.Failure
+	server, _ := a.configuredServer()
+	if server == "" || berth.CodeOf(err) != berth.CodeUnavailable || errors.As(err, &answered) {
+		return ""
+	}
+	return "see whether " + server + " is the right server (--server, BERTH_SERVER or the settings) and runs"
+}
+
 // report writes an error for people: what is wrong with its code and place, the
-// problems one a line, and what to do.
-func report(w io.Writer, err error) {
+// problems one a line, and what to do; remedy is for one that does not say it.
+func report(w io.Writer, err error, remedy string) {
 	var e *berth.Error
 	if !errors.As(err, &e) {
 		fmt.Fprintf(w, "berth: %s: %s\n", berth.CodeInternal, terminal.Clean(err.Error()))
@@ -63,7 +75,7 @@ func report(w io.Writer, err error) {
 		}
 		fmt.Fprintln(w, "  "+problemLine(p))
 	}
-	if remedy := remedyOf(e, client.RequestID(err)); remedy != "" {
+	if remedy := cmp.Or(e.Remediation, remedy, generalRemedy(e.Code, client.RequestID(err))); remedy != "" {
 		fmt.Fprintln(w, "  to do: "+indentLines(remedy))
 	}
 }
@@ -82,14 +94,12 @@ func problemLine(p berth.Problem) string {
 	return terminal.Clean(p.Location + ": " + p.Message)
 }
 
-func remedyOf(e *berth.Error, request string) string {
-	switch {
-	case e.Remediation != "":
-		return e.Remediation
-	case e.Code == berth.CodeInternal && request == "":
+// generalRemedy is the table's; an internal error without a request has none.
+func generalRemedy(code berth.Code, request string) string {
+	if code == berth.CodeInternal && request == "" {
 		return ""
 	}
-	return e.Code.Info().Remedy
+	return code.Info().Remedy
 }
 
 // indentLines puts the further lines of a text below its first.

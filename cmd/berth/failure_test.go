@@ -47,7 +47,7 @@ func TestErrorsSayWhatWhereAndWhatToDo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var b bytes.Buffer
-			report(&b, test.err)
+			report(&b, test.err, "")
 			if diff := cmp.Diff(test.want, b.String()); diff != "" {
 				t.Errorf("report (-want +got):\n%s", diff)
 			}
@@ -80,9 +80,11 @@ func TestAServerThatIsNotThereIsUnavailable(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, "http://127.0.0.1:1")
 	c.clock = newHurriedClock()
-	if r := c.run("runs", "list"); r.status != 6 {
+	r := c.run("runs", "list")
+	if r.status != 6 {
 		t.Errorf("berth runs list = %d, want 6", r.status)
 	}
+	mustContain(t, "stderr", r.stderr, "to do: see whether http://127.0.0.1:1 is the right server")
 	if r := c.run("run", "-e", "local", "--", "true"); r.status != 125 {
 		t.Errorf("berth run = %d, want 125", r.status)
 	}

@@ -153,11 +153,13 @@ func (f *follower) stage(id berth.StageID) berth.Stage {
 	return berth.Stage{ID: id}
 }
 
+// stageName is what people know a stage by: the run's own command by itself.
 func (f *follower) stageName(id berth.StageID) string {
-	if name := f.stage(id).Name; name != "" {
-		return terminal.Clean(name)
+	stage := f.stage(id)
+	if stage.Kind == berth.StageCommand {
+		return oneLine(commandText(f.run))
 	}
-	return string(id)
+	return terminal.Clean(cmp.Or(stage.Name, string(id)))
 }
 
 // exitText says how a command ended.

@@ -10,7 +10,7 @@ import (
 	"github.com/berth-dev/berth/shared/terminal"
 )
 
-// canceller turns the first INT or TERM into the cancelling of a run and the
+// canceller turns the first signal that ends programs into the cancelling of a run and the
 // second into leaving it.
 type canceller struct {
 	client *client.Client

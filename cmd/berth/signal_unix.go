@@ -17,4 +17,8 @@ func keepBrokenPipes() (stop func()) {
 	return func() { signal.Stop(signals) }
 }
 
+// endSignals are what ends a program from outside: Ctrl-C, a polite kill, and
+// the end of the terminal.
+var endSignals = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
+
 func isBrokenPipe(err error) bool { return errors.Is(err, syscall.EPIPE) }
