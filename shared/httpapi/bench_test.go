@@ -3,6 +3,8 @@ package httpapi_test
 import (
 	"context"
 	"encoding/json"
+	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -56,7 +58,7 @@ func (d *discardWriter) Header() http.Header         { return d.header }
 func (d *discardWriter) Write(p []byte) (int, error) { return len(p), nil }
 func (d *discardWriter) WriteHeader(int)             {}
 
-func benchAPI(b *testing.B) (*records.Store, http.Handler) {
+func benchAPI(b testing.TB) (*records.Store, http.Handler) {
 	b.Helper()
 	folder := b.TempDir()
 	clock := berth.SystemClock{}
@@ -80,11 +82,10 @@ func benchAPI(b *testing.B) (*records.Store, http.Handler) {
 	e.ID = "ci"
 	_, err = store.CreateEnvironment(context.Background(), e)
 	fail(err)
-	log := &syncBuffer{}
 	api, err := httpapi.New(httpapi.Config{
 		Plane: newTestPlane(store), Records: store, Blobs: blobs, Secrets: secrets, Waiter: hub,
 		Authenticator: httpapi.StaticToken(testToken), Clock: clock, IDs: source,
-		SigningKey: make([]byte, 32), Logger: log.logger(), Embedded: true,
+		SigningKey: make([]byte, 32), Logger: slog.New(slog.NewJSONHandler(io.Discard, nil)), Embedded: true,
 	})
 	fail(err)
 	return store, api

@@ -114,6 +114,9 @@ func (a *API) readFile(ctx context.Context, in *readFileInput) (*fileReply, erro
 	if err != nil {
 		return nil, inQuery(err)
 	}
+	if data.Data == nil {
+		data.Data = []byte{} // a folder
+	}
 	raw := accepts(in.Accept, mediaBytes)
 	if raw && data.Info.Kind != berth.FileRegular {
 		return nil, berth.FieldErrorf(berth.CodeInvalid, "query.path", "is no file: its bytes cannot be sent")
