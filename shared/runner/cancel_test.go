@@ -181,3 +181,34 @@ func (s *slowDestroy) Destroy(ctx context.Context, ref berth.SandboxRef) error {
 	s.before(state.Run)
 	return s.Provider.Destroy(ctx, ref)
 }
+
+// slowSecrets lets something happen before a secret is read.
+type slowSecrets struct {
+	berth.Secrets
+	before func()
+}
+
+func (s slowSecrets) Read(ctx context.Context, name string) (berth.SecretValue, error) {
+	s.before()
+	return s.Secrets.Read(ctx, name)
+}
+
+func TestACancelWhileSecretsAreResolvedKeepsTheStageFromStarting(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, berth.SystemClock{})
+	b.secret("TOKEN", "canary-value", berth.SecretToken)
+	var id berth.RunID
+	b.runner.Secrets = slowSecrets{b.secrets, func() {
+		if err := b.runner.Cancel(t.Context(), id); err != nil {
+			t.Error(err)
+		}
+	}}
+	def := definition("true")
+	def.Environment.Env = map[string]string{"A": "{{ secrets.TOKEN }}"}
+	id = b.record(def)
+	b.start(id)
+	run := b.ended(id)
+	if n := b.provider.Calls("StartCommand"); run.Status != berth.RunCancelled || n != 0 || run.Stages[0].Status != berth.StageSkipped {
+		t.Errorf("run ended %s after %d starts, its stage is %s", run.Status, n, run.Stages[0].Status)
+	}
+}

@@ -303,3 +303,89 @@ func TestRunsQueueWhenThereIsNoRoom(t *testing.T) {
 		t.Errorf("the second ended %s", run.Status)
 	}
 }
+
+// ahead records the first frame of what is read, before the reader can.
+type ahead struct {
+	*runnertest.Provider
+	once   sync.Once
+	record func(frame []byte)
+}
+
+func (a *ahead) ReadOutput(ctx context.Context, ref berth.SandboxRef, id berth.CommandID, offset int64, limit int, wait time.Duration) (berth.Output, error) {
+	out, err := a.Provider.ReadOutput(ctx, ref, id, offset, limit, wait)
+	if err == nil && out.Ended {
+		a.once.Do(func() {
+			first, err := a.Provider.ReadOutput(ctx, ref, id, 0, 1, 0)
+			if err != nil {
+				panic(err)
+			}
+			a.record(first.Bytes)
+		})
+	}
+	return out, err
+}
+
+func TestTheLoserOfARaceGoesOnWhereTheWinnerIs(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, berth.SystemClock{})
+	var id berth.RunID
+	b.runner.Providers = providers{&ahead{Provider: b.provider, record: func(frame []byte) {
+		done, err := b.records.AppendOutput(t.Context(), id, commandStage, 0, frame, nil)
+		if err != nil || !done.Ours {
+			t.Errorf("AppendOutput() = %+v, %v", done, err)
+		}
+	}}}
+	id = b.record(definition("count", "20"))
+	b.start(id)
+	run := b.ended(id)
+	want := ""
+	for i := range 20 {
+		want += fmt.Sprintln(i + 1)
+	}
+	if out, _, _ := b.output(id, commandStage); run.Status != berth.RunSucceeded || out != want {
+		t.Errorf("run ended %s because of %+v with %q", run.Status, run.Reason, out)
+	}
+}
+
+func TestALateContinueDoesNotTurnTheRunBack(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, berth.SystemClock{})
+	id := b.record(definition("true"))
+	if _, err := b.records.ChangeRun(t.Context(), id, func(c *records.Change) error { c.Head.Execution = 3; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.runner.Continue(t.Context(), runner.State{Run: id, Execution: runner.ExecutionID(id, 1)}); err != nil {
+		t.Fatal(err)
+	}
+	if head, err := b.records.FindHead(t.Context(), id); err != nil || head.Execution != 3 {
+		t.Errorf("the run is in execution %d, %v", head.Execution, err)
+	}
+	_, err := b.runner.Continue(t.Context(), runner.State{Run: id, Execution: "another-run-1"})
+	if berth.CodeOf(err) != berth.CodeInternal {
+		t.Errorf("Continue of another run's execution = %v", err)
+	}
+}
+
+func TestAStartDeliveredAgainNeedsNoSecretThatIsGone(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, berth.SystemClock{})
+	b.secret("TOKEN", "canary-value", berth.SecretToken)
+	def := definition("sleep")
+	def.Environment.Env = map[string]string{"A": "{{ secrets.TOKEN }}"}
+	id := b.record(def)
+	s := runner.State{Run: id, Stage: commandStage}
+	for _, task := range []func(context.Context, runner.State) (runner.State, error){b.runner.Admit, b.runner.Provision, b.runner.Start} {
+		if _, err := task(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.records.DeleteSecret(t.Context(), "TOKEN"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.runner.Start(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if head, err := b.records.FindHead(t.Context(), id); err != nil || head.Outcome != nil || head.Stage != commandStage {
+		t.Errorf("the run is %+v, %v", head, err)
+	}
+}

@@ -124,3 +124,23 @@ func TestASandboxThatCannotBeDestroyedDoesNotKeepItsRunFromEnding(t *testing.T) 
 		t.Errorf("the sandbox is %s after the sweep", got)
 	}
 }
+
+func TestARunThatFailsItselfLeavesNoCommandInASandboxThatIsKept(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, berth.SystemClock{})
+	bug := berth.Errorf(berth.CodeInternal, "a bug")
+	b.provider.Fail("ReadOutput", bug)
+	def := definition("sleep")
+	def.Environment.Lifecycle = berth.Lifecycle{Preserve: true}
+	run := b.ended(b.create(def))
+	if run.Status != berth.RunFailed || run.Reason.Code != berth.ReasonExecutionFailed || !strings.Contains(run.Reason.Message, "a bug") {
+		t.Errorf("run ended %s because of %+v", run.Status, run.Reason)
+	}
+	if s := run.Stages[0]; s.Status != berth.StageFailed || s.Exit == nil || s.Exit.Reason != berth.ExitLost {
+		t.Errorf("its stage is %s with %+v", s.Status, s.Exit)
+	}
+	state, err := b.provider.DescribeCommand(t.Context(), berth.SandboxRef{ID: run.Sandbox}, "stage-01-command")
+	if err != nil || state.Status != berth.CommandEnded {
+		t.Errorf("the command is %s, %v", state.Status, err)
+	}
+}
