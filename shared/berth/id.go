@@ -1,7 +1,6 @@
 package berth
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -26,9 +25,9 @@ type (
 )
 
 var (
-	slugPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
-	ulidPattern = regexp.MustCompile(`^[0-7][0-9a-hjkmnp-tv-z]{25}$`)
-	ulidPrefix  = regexp.MustCompile(`^[0-7][0-9a-hjkmnp-tv-z]{5,25}$`)
+	slugPattern = lazyPattern(`^[a-z0-9][a-z0-9-]{0,62}$`)
+	ulidPattern = lazyPattern(`^[0-7][0-9a-hjkmnp-tv-z]{25}$`)
+	ulidPrefix  = lazyPattern(`^[0-7][0-9a-hjkmnp-tv-z]{5,25}$`)
 )
 
 const slugRule = "must be 1 to 63 lower-case letters, digits and dashes, and begin with a letter or digit"

@@ -1,7 +1,6 @@
 package berth
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -18,11 +17,11 @@ type ImageRef struct {
 }
 
 var (
-	imageRegistry = regexp.MustCompile(`^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*)(:[0-9]{1,5})?$`)
-	imagePath     = regexp.MustCompile(`^[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*$`)
-	imageTag      = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
-	imageDigest   = regexp.MustCompile(`^(sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})$`)
-	imageBareID   = regexp.MustCompile(`^[0-9a-f]{64}$`)
+	imageRegistry = lazyPattern(`^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*)(:[0-9]{1,5})?$`)
+	imagePath     = lazyPattern(`^[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*$`)
+	imageTag      = lazyPattern(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
+	imageDigest   = lazyPattern(`^(sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})$`)
+	imageBareID   = lazyPattern(`^[0-9a-f]{64}$`)
 )
 
 const (

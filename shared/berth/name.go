@@ -1,11 +1,9 @@
 package berth
 
-import "regexp"
-
 // MaxNameBytes is the longest name of a variable or secret.
 const MaxNameBytes = 128
 
-var namePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
+var namePattern = lazyPattern(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
 
 const nameRule = "must be 1 to 128 letters, digits and underscores, and not begin with a digit"
 

@@ -2,14 +2,13 @@ package berth
 
 import (
 	"net/url"
-	"regexp"
 	"strings"
 )
 
 const maxOriginBytes = 2048
 
 // scpOrigin is git's short SSH form, user@host:path.
-var scpOrigin = regexp.MustCompile(`^(?:([A-Za-z0-9_.-]+)@)?([A-Za-z0-9][A-Za-z0-9.-]*):([^:].*)$`)
+var scpOrigin = lazyPattern(`^(?:([A-Za-z0-9_.-]+)@)?([A-Za-z0-9][A-Za-z0-9.-]*):([^:].*)$`)
 
 // CanonicalOrigin checks a git origin and returns the URL to clone from: the
 // SSH forms (git@host:owner/repo, ssh://…) become HTTPS of the same host and

@@ -2,11 +2,10 @@ package berth
 
 import (
 	"path"
-	"regexp"
 	"strings"
 )
 
-var shaPattern = regexp.MustCompile(`^[0-9a-fA-F]{40}$`)
+var shaPattern = lazyPattern(`^[0-9a-fA-F]{40}$`)
 
 // ValidateTarget returns every fault of a target for runs on a provider: of its
 // form, and whether the provider takes it (see [CheckTarget]). The zero target,

@@ -1,7 +1,6 @@
 package berth
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -13,7 +12,7 @@ const MaxEnvValueBytes = 128 * 1024
 // MaxEnvVariables is the most variables that an environment or step has.
 const MaxEnvVariables = 500
 
-var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,254}$`)
+var envName = lazyPattern(`^[A-Za-z_][A-Za-z0-9_]{0,254}$`)
 
 // EnvTokenHint is what to do about a reference to the process environment.
 const EnvTokenHint = "the process environment is not a configuration source; store the value with `berth var set` or `berth secret set`, and write {{ vars.NAME }} or {{ secrets.NAME }}"

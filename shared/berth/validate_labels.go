@@ -1,7 +1,6 @@
 package berth
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -15,7 +14,7 @@ const (
 // ReservedLabelPrefix begins the labels that berth sets itself.
 const ReservedLabelPrefix = "berth."
 
-var labelKey = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?$`)
+var labelKey = lazyPattern(`^[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?$`)
 
 // ValidateLabels checks labels under the path of their map.
 func ValidateLabels(field string, labels map[string]string) []Problem {

@@ -3,7 +3,6 @@ package berth
 import (
 	"net/url"
 	"path"
-	"regexp"
 	"strings"
 )
 
@@ -13,13 +12,13 @@ const MaxPoolSize = 100
 const maxExtraMounts = 32
 
 var (
-	dockerNetwork   = regexp.MustCompile(`^(container:)?[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$`)
-	daytonaSnapshot = regexp.MustCompile(`^[A-Za-z0-9_.:-]+(/[A-Za-z0-9_.:-]+)*$`)
-	daytonaTarget   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$`)
-	sshUser         = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*\$?$`)
-	sshHost         = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
-	sshAddress      = regexp.MustCompile(`^[0-9A-Fa-f]*:[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*$`)
-	spriteName      = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+	dockerNetwork   = lazyPattern(`^(container:)?[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$`)
+	daytonaSnapshot = lazyPattern(`^[A-Za-z0-9_.:-]+(/[A-Za-z0-9_.:-]+)*$`)
+	daytonaTarget   = lazyPattern(`^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$`)
+	sshUser         = lazyPattern(`^[A-Za-z0-9_][A-Za-z0-9_.-]*\$?$`)
+	sshHost         = lazyPattern(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
+	sshAddress      = lazyPattern(`^[0-9A-Fa-f]*:[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*$`)
+	spriteName      = lazyPattern(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 )
 
 func validateOptions(p *Problems, e Environment) {

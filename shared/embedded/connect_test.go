@@ -119,3 +119,16 @@ func TestALogIsPutAsideBeforeItGrowsTooLarge(t *testing.T) {
 		t.Errorf("the two logs have %d bytes", total)
 	}
 }
+
+func TestADataFolderThatIsAFileIsNamed(t *testing.T) {
+	file := t.TempDir() + "/file"
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Find(t.Context(), file); berth.CodeOf(err) != berth.CodeUnavailable || !strings.Contains(err.Error(), file) {
+		t.Errorf("Find = %v, want unavailable with the folder's name", err)
+	}
+	if _, err := Connect(t.Context(), file, []string{"/bin/false"}); berth.CodeOf(err) != berth.CodeUnavailable {
+		t.Errorf("Connect = %v, want unavailable", err)
+	}
+}

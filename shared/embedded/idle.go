@@ -26,11 +26,14 @@ func newIdleWatch(clock berth.Clock, limit time.Duration, busy func(context.Cont
 	return &idleWatch{clock: clock, limit: limit, busy: busy, last: clock.Now()}
 }
 
-// count notes the requests that pass through it.
+// count notes the requests that pass through it. A health check is no use of
+// the server: whoever polls it would keep it up for ever.
 func (w *idleWatch) count(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		w.add(1)
-		defer w.add(-1)
+		if r.URL.Path != healthPath {
+			w.add(1)
+			defer w.add(-1)
+		}
 		next.ServeHTTP(rw, r)
 	})
 }

@@ -71,3 +71,14 @@ func TestNotKnowingIsNotBeingIdle(t *testing.T) {
 		t.Error("the server ended though it could not look for live runs")
 	}
 }
+
+func TestAHealthCheckDoesNotKeepAServerUp(t *testing.T) {
+	clock := &stepClock{now: time.Unix(1000, 0), most: 3}
+	w := newIdleWatch(clock, time.Minute, func(context.Context) (bool, error) { return false, nil })
+	clock.now = clock.now.Add(59 * time.Second)
+	h := w.count(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, healthPath, nil))
+	if left, err := w.left(t.Context()); err != nil || left != time.Second {
+		t.Errorf("left = %s, %v, want 1s", left, err)
+	}
+}

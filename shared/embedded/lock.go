@@ -63,8 +63,11 @@ func (p paths) writeServer(file ServerFile) error {
 func (p paths) readServer() (ServerFile, error) {
 	var file ServerFile
 	b, err := os.ReadFile(p.server())
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
 		return file, err
+	}
+	if err != nil {
+		return file, unusableDataDir(p.dir, err)
 	}
 	if err := json.Unmarshal(b, &file); err != nil {
 		return file, fmt.Errorf("reading %s: %w", p.server(), err)

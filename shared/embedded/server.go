@@ -58,11 +58,10 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	defer l.Close()
-	handler, err := newHandler(e, s, o, l, token, logger)
-	if err != nil {
+	if e.api, err = newAPI(e, s, o, l, token, logger); err != nil {
 		return err
 	}
-	return e.run(ctx, o, p, l, handler)
+	return e.run(ctx, o, p, l, prove(token, e.api))
 }
 
 // engine drives runs and answers what the API asks of the control plane.
@@ -70,6 +69,7 @@ type engine struct {
 	plane        *control.Plane
 	runner       *runner.Runner
 	orchestrator *asl.Interpreter
+	api          *httpapi.API
 	stores       stores
 	logger       *slog.Logger
 }
@@ -103,19 +103,15 @@ func newEngine(p paths, o Options, s stores, logger *slog.Logger) (*engine, erro
 	return &engine{plane: plane, runner: r, orchestrator: orchestrator, stores: s, logger: logger}, nil
 }
 
-func newHandler(e *engine, s stores, o Options, l net.Listener, token string, logger *slog.Logger) (http.Handler, error) {
+func newAPI(e *engine, s stores, o Options, l net.Listener, token string, logger *slog.Logger) (*httpapi.API, error) {
 	mac := hmac.New(sha256.New, []byte(token))
 	mac.Write([]byte("signed URLs of transfers"))
-	h, err := httpapi.New(httpapi.Config{
+	return httpapi.New(httpapi.Config{
 		Plane: e.plane, Records: s.records, Blobs: s.records.Blobs, Secrets: s.secrets, Waiter: s.hub,
 		Authenticator: httpapi.StaticToken(token), Clock: o.Clock, IDs: s.records.IDs,
 		Version: version.Info(s.installation.ID), SigningKey: mac.Sum(nil), Logger: logger,
 		PublicURL: urlOf(l), Embedded: true,
 	})
-	if err != nil {
-		return nil, err
-	}
-	return prove(token, h), nil
 }
 
 // run serves until ctx ends or nothing is left to do.
@@ -130,7 +126,7 @@ func (e *engine) run(ctx context.Context, o Options, p paths, l net.Listener, h 
 	upkeep.Go(func() { e.runner.KeepSweeping(ctx) })
 	upkeep.Go(func() { e.keepPurging(ctx, o.Clock) })
 	served := make(chan error, 1)
-	go func() { served <- serveHTTP(ctx, l, idle.count(h)) }()
+	go func() { served <- serveHTTP(ctx, e.api.Listener(l), idle.count(h)) }()
 
 	file := ServerFile{URL: urlOf(l), PID: os.Getpid(), Version: version.Version, StartedAt: o.Clock.Now()}
 	err := p.writeServer(file)
@@ -143,11 +139,11 @@ func (e *engine) run(ctx context.Context, o Options, p paths, l net.Listener, h 
 	}
 	// Clients must not find a server that no longer takes requests.
 	err = errors.Join(err, p.removeServer(file.PID))
-	cancel()
-	err = errors.Join(err, <-served)
-	upkeep.Wait()
 	end, stop := context.WithTimeout(context.WithoutCancel(ctx), shutdownLimit)
 	defer stop()
+	cancel()
+	err = errors.Join(err, e.api.Close(end), <-served)
+	upkeep.Wait()
 	return errors.Join(err, e.orchestrator.Close(end))
 }
 
