@@ -30,12 +30,13 @@ type environmentChange struct {
 
 // taggedEnvironment is an environment with its version.
 type taggedEnvironment struct {
-	ETag string `header:"ETag" doc:"The version, for If-Match"`
+	ETag string `header:"ETag" doc:"What the environment is, for If-Match"`
 	Body berth.Environment
 }
 
-func tagged(e records.StoredEnvironment) *taggedEnvironment {
-	return &taggedEnvironment{ETag: etag(e.Version), Body: berth.NormalizeEnvironment(e.Environment)}
+func tagged(e records.StoredEnvironment) (*taggedEnvironment, error) {
+	tag, err := etagOf(e)
+	return &taggedEnvironment{ETag: tag, Body: berth.NormalizeEnvironment(e.Environment)}, err
 }
 
 var environmentExample = map[string]any{
@@ -88,14 +89,14 @@ func (a *API) findEnvironment(ctx context.Context, in *EnvironmentParams) (*tagg
 	if err != nil {
 		return nil, err
 	}
-	return tagged(e), nil
+	return tagged(e)
 }
 
 // createdEnvironment is the answer to a creation.
 type createdEnvironment struct {
 	Location string `header:"Location" doc:"Where the resource is"`
 	Replayed string `header:"Idempotent-Replayed" doc:"true when an earlier request with this Idempotency-Key made it"`
-	ETag     string `header:"ETag" doc:"The version, for If-Match"`
+	ETag     string `header:"ETag" doc:"What the environment is, for If-Match"`
 	Body     berth.Environment
 }
 
@@ -119,7 +120,10 @@ func (a *API) createEnvironment(ctx context.Context, in *KeyParams) (*createdEnv
 	if err != nil {
 		return nil, err
 	}
-	out := tagged(made)
+	out, err := tagged(made)
+	if err != nil {
+		return nil, err
+	}
 	return &createdEnvironment{
 		Location: Prefix + "/environments/" + string(made.ID), Replayed: replayedHeader(replayed), ETag: out.ETag, Body: out.Body,
 	}, nil
@@ -192,7 +196,7 @@ func (a *API) storeEnvironment(ctx context.Context, in *environmentChange, id be
 	if err != nil {
 		return nil, err
 	}
-	if err := in.matches(old.Version); err != nil {
+	if err := in.matches(old); err != nil {
 		return nil, err
 	}
 	e, err := change(old.Environment)
@@ -209,7 +213,7 @@ func (a *API) storeEnvironment(ctx context.Context, in *environmentChange, id be
 	if err != nil {
 		return nil, err
 	}
-	return tagged(stored), nil
+	return tagged(stored)
 }
 
 func (a *API) deleteEnvironment(ctx context.Context, in *environmentChange) (*empty, error) {
@@ -227,7 +231,7 @@ func (a *API) deleteEnvironment(ctx context.Context, in *environmentChange) (*em
 	if err != nil {
 		return nil, err
 	}
-	if err := in.matches(old.Version); err != nil {
+	if err := in.matches(old); err != nil {
 		return nil, err
 	}
 	return nil, a.cfg.Plane.DeleteEnvironment(ctx, id, old.Version)

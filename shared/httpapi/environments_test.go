@@ -79,6 +79,15 @@ func TestAChangeOfAnEnvironmentNeedsTheETagThatWasRead(t *testing.T) {
 	})
 }
 
+func TestTheETagOfADeletedEnvironmentMatchesNoOtherOfItsName(t *testing.T) {
+	both(t, func(t *testing.T, f *fixture, c caller) {
+		old := c.want(201, "POST /environments", `{"id":"ci","provider":"docker","labels":{"of":"one person"}}`).Header.Get("ETag")
+		c.want(204, "DELETE /environments/ci", "", "If-Match: "+old)
+		c.want(201, "POST /environments", `{"id":"ci","provider":"docker","labels":{"of":"another"}}`)
+		c.wantProblem(berth.CodeStale, []string{"header.If-Match"}, "PUT /environments/ci", `{"provider":"docker"}`, "If-Match: "+old)
+	})
+}
+
 func TestEveryFaultOfAnEnvironmentIsNamedAtOnceAndNoValueIsEchoed(t *testing.T) {
 	both(t, func(t *testing.T, f *fixture, c caller) {
 		const canary = "c4n4ry"

@@ -1,40 +1,60 @@
 package httpapi
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/records"
 )
 
 // MatchParams are what a change of an environment takes.
 type MatchParams struct {
-	IfMatch string `header:"If-Match" required:"true" doc:"The ETag that you read, or * for whatever is there" example:"\"3\""`
+	IfMatch string `header:"If-Match" required:"true" doc:"The ETag that you read, or * for whatever is there" example:"\"3-1f0c2a9b7d3e\""`
 }
 
 const headerIfMatch = "header.If-Match"
 
-// etag is a version as an entity tag.
-func etag(version int64) string { return `"` + strconv.FormatInt(version, 10) + `"` }
+// etagOf is an environment's entity tag: its version and a hash of what it is.
+// The version alone would not do, as it counts from 1 again after a deletion: a
+// tag of the environment that was would then match another of the same name.
+func etagOf(e records.StoredEnvironment) (string, error) {
+	body, err := json.Marshal(e.Environment)
+	if err != nil {
+		return "", berth.Wrap(err, "hashing environment "+string(e.ID))
+	}
+	sum := sha256.Sum256(body)
+	return `"` + strconv.FormatInt(e.Version, 10) + "-" + hex.EncodeToString(sum[:6]) + `"`, nil
+}
 
-// matches reports whether a resource of this version may be changed. Errors:
-// precondition_required without the header, malformed, stale.
-func (in MatchParams) matches(version int64) error {
+// matches reports whether an environment may be changed as it stands. Errors:
+// stale, and those of checkSyntax.
+func (in MatchParams) matches(e records.StoredEnvironment) error {
+	if err := in.checkSyntax(); err != nil {
+		return err
+	}
+	tag, err := etagOf(e)
+	if err != nil {
+		return err
+	}
+	return in.matchesTag(tag)
+}
+
+func (in MatchParams) matchesTag(present string) error {
 	header := strings.TrimSpace(in.IfMatch)
-	switch header {
-	case "":
-		return berth.FieldErrorf(berth.CodePreconditionRequired, headerIfMatch, "is missing: send the ETag that you read")
-	case "*":
+	if header == "*" {
 		return nil
 	}
 	tags, err := parseTags(header)
 	if err != nil {
 		return err
 	}
-	for _, tag := range tags {
-		if tag == etag(version) {
-			return nil
-		}
+	if slices.Contains(tags, present) {
+		return nil
 	}
 	return &berth.Error{
 		Code: berth.CodeStale, Field: headerIfMatch, Message: "was changed since you read it",
@@ -42,22 +62,24 @@ func (in MatchParams) matches(version int64) error {
 	}
 }
 
-// checkSyntax is matches before the resource is read.
+// checkSyntax is what can be said of the header before the environment is read.
+// Errors: precondition_required without it, malformed.
 func (in MatchParams) checkSyntax() error {
-	if header := strings.TrimSpace(in.IfMatch); header != "" && header != "*" {
+	switch header := strings.TrimSpace(in.IfMatch); header {
+	case "":
+		return berth.FieldErrorf(berth.CodePreconditionRequired, headerIfMatch, "is missing: send the ETag that you read")
+	case "*":
+		return nil
+	default:
 		_, err := parseTags(header)
 		return err
 	}
-	if strings.TrimSpace(in.IfMatch) == "" {
-		return in.matches(0)
-	}
-	return nil
 }
 
 // parseTags reads a list of entity tags. Weak ones are well-formed and, as RFC
 // 9110 has it, never match.
 func parseTags(header string) ([]string, error) {
-	malformed := berth.FieldErrorf(berth.CodeMalformed, headerIfMatch, `must be * or entity tags in double quotes, such as "3"`)
+	malformed := berth.FieldErrorf(berth.CodeMalformed, headerIfMatch, `must be * or entity tags in double quotes, such as "3-1f0c2a9b7d3e"`)
 	var tags []string
 	for rest := header; ; {
 		rest = strings.TrimLeft(rest, " \t")
