@@ -121,6 +121,9 @@ func (e *engine) run(ctx context.Context, o Options, p paths, l net.Listener, h 
 	if err := e.orchestrator.Resume(ctx); err != nil {
 		return berth.Wrap(err, "going on with the runs of an earlier server")
 	}
+	if err := e.runner.StartMissing(ctx); err != nil {
+		return berth.Wrap(err, "starting the runs that an earlier server only recorded")
+	}
 	idle := newIdleWatch(o.Clock, o.Idle, e.stores.records.HasLiveRuns)
 	var upkeep sync.WaitGroup
 	upkeep.Go(func() { e.runner.KeepSweeping(ctx) })

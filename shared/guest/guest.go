@@ -65,6 +65,9 @@ func Run(config Config) error {
 	if err := becomeReaper(); err != nil {
 		return err
 	}
+	if err := restoreLibcSignals(); err != nil {
+		return err
+	}
 	if err := proctree.CloseOnExec(); err != nil {
 		return err
 	}

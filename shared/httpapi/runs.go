@@ -40,7 +40,7 @@ func runOperations() []operation {
 			takes: berth.RunRequest{}, example: runExample, codes: submit,
 		}, (*API).preflightRun),
 		op("find-run", spec{summary: "Show a run", codes: ambiguous}, (*API).findRun),
-		op("delete-run", spec{summary: "Delete an ended run", description: "With its events, logs and, unless preserved, its sandbox. A live run is a conflict.", codes: ambiguous}, (*API).deleteRun),
+		op("delete-run", spec{summary: "Delete an ended run", description: "With its events, its logs and its sandbox, also one that was kept. A live run is a conflict.", codes: ambiguous}, (*API).deleteRun),
 		op("cancel-run", spec{
 			summary: "Cancel a run", description: "Asks for its end; the run ends as cancelled soon after. A run that has ended is a conflict.",
 			status: 202, codes: ambiguous,
