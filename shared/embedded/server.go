@@ -124,9 +124,10 @@ func (e *engine) run(ctx context.Context, o Options, p paths, l net.Listener, h 
 	if err := e.runner.StartMissing(ctx); err != nil {
 		return berth.Wrap(err, "starting the runs that an earlier server only recorded")
 	}
-	idle := newIdleWatch(o.Clock, o.Idle, e.stores.records.HasLiveRuns)
+	idle := newIdleWatch(o.Clock, o.Idle, e.busy)
 	var upkeep sync.WaitGroup
 	upkeep.Go(func() { e.runner.KeepSweeping(ctx) })
+	upkeep.Go(func() { e.runner.KeepPools(ctx) })
 	upkeep.Go(func() { e.keepPurging(ctx, o.Clock) })
 	served := make(chan error, 1)
 	go func() { served <- serveHTTP(ctx, e.api.Listener(l), idle.count(h)) }()
@@ -180,4 +181,13 @@ func (e *engine) keepPurging(ctx context.Context, clock berth.Clock) {
 			return
 		}
 	}
+}
+
+// busy reports what keeps the server up beside requests: live runs, and warm
+// sandboxes that an environment wants.
+func (e *engine) busy(ctx context.Context) (bool, error) {
+	if live, err := e.stores.records.HasLiveRuns(ctx); live || err != nil {
+		return live, err
+	}
+	return e.runner.WantsPools(ctx)
 }

@@ -32,6 +32,8 @@ type Head struct {
 	Events int64 `json:"events"`
 	// Execution is the sequence number of the newest execution, from 1.
 	Execution int `json:"execution"`
+	// Pool says how a run of an environment with a pool got its sandbox.
+	Pool string `json:"pool,omitempty"`
 	// Restarts counts the executions that the sweeper started again.
 	Restarts int `json:"restarts,omitempty"`
 	// Token is the task token that AwaitOutput waits for, if any.

@@ -35,6 +35,9 @@ func (r *Runner) Provision(ctx context.Context, s State) (State, error) {
 	if err != nil {
 		return r.fail(ctx, s, reasonOf(berth.ReasonProviderDisabled, err))
 	}
+	if head, err = r.claim(ctx, provider, head, def); err != nil {
+		return s, berth.Wrap(err, "taking a sandbox from the pool")
+	}
 	state, err := provider.Provision(ctx, berth.SandboxSpec{
 		ID: head.Sandbox, Installation: r.Installation, Run: s.Run,
 		Environment: def.Environment, Directory: def.Directory, Labels: def.Environment.Labels,
