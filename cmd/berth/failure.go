@@ -15,7 +15,7 @@ import (
 	"github.com/berth-dev/berth/shared/terminal"
 )
 
-// Exit statuses that are not in the table of codes (DESIGN §5).
+// Exit statuses that are not in the table of codes.
 const (
 	statusFailure   = 1   // a report says no: doctor
 	statusOwn       = 125 // run and exec: berth itself failed, or the run was lost

@@ -5,7 +5,7 @@ import "time"
 // The bodies of the HTTP API that are not nouns of their own. Server and client
 // share them.
 
-// Page of T is the answer of every list.
+// List is a page of a list.
 type List[T any] struct {
 	Items []T     `json:"items"`
 	Next  *string `json:"next" doc:"Cursor of the next page; null on the last"`

@@ -79,7 +79,10 @@ type Network struct {
 	Allow []string    `json:"allow" doc:"CIDRs, with prefix"`
 }
 
-// Lifecycle says what becomes of a sandbox at the end of its run (DESIGN §4).
+// Lifecycle says what becomes of a sandbox at the end of its run. With Preserve
+// it is kept, stopped or running as StopOnTerminal says. Without, it is
+// destroyed; with StopOnTerminal off it is left running until the run is
+// deleted, for 24 hours at most.
 type Lifecycle struct {
 	Preserve       bool      `json:"preserve"`
 	StopOnTerminal bool      `json:"stop_on_terminal"`

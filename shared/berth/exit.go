@@ -1,6 +1,7 @@
 package berth
 
-// ExitReason says why a command ended. It stands apart from the code (BUGS 12).
+// ExitReason says why a command ended. It stands apart from the code: a
+// command may itself end with 124 or 137.
 type ExitReason string
 
 // The exit reasons.
@@ -28,7 +29,8 @@ type Exit struct {
 // Succeeded reports whether the command ended by itself with 0.
 func (e Exit) Succeeded() bool { return e.Reason == ExitExited && e.Code == 0 }
 
-// CLIStatus is the status that `berth run` and `berth exec` end with (DESIGN §5).
+// CLIStatus is the status that `berth run` and `berth exec` end with: the
+// command's own, but for the ends that are none of its own.
 func (e Exit) CLIStatus() int {
 	switch e.Reason {
 	case ExitTimedOut:

@@ -49,14 +49,16 @@ type Orchestrator interface {
 // Waiter tells a reader that something it watches may have changed, so that a
 // long poll reads again. Topics are `run/<id>` and `command/<sandbox>/<id>`.
 type Waiter interface {
-	// Wait returns when the topic may have changed since the Watch, or after a
-	// time of the implementation's choice; the caller reads again either way.
+	// Watch registers interest in a topic until the Watch is closed.
 	Watch(topic string) Watch
 }
 
 // Watch is one registered interest in a topic. Register before reading, then
 // Wait, then read again: no change falls between.
 type Watch interface {
+	// Wait returns when the topic may have changed since the Watch, after a time
+	// of the implementation's choice, or at the end of ctx; the caller reads
+	// again either way.
 	Wait(ctx context.Context)
 	Close()
 }

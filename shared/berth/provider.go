@@ -17,7 +17,7 @@ type SandboxSpec struct {
 	// providers have their own workspace and ignore it.
 	Directory string
 	Labels    map[string]string
-	// HostID is the host that placement chose; empty for providers without hosts.
+	// Host is what placement chose; empty for providers without hosts.
 	Host HostID
 }
 

@@ -16,7 +16,7 @@ const (
 )
 
 // Sandbox is the record of a concrete instance. It is written before the
-// provider is called, so that nothing can exist unowned (BUGS 61).
+// provider is called, so that nothing can exist unowned.
 type Sandbox struct {
 	ID          SandboxID     `json:"id"`
 	Run         RunID         `json:"run"`

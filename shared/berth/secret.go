@@ -47,7 +47,7 @@ const (
 )
 
 // MinSecretBytes is the shortest value that secret set takes: shorter ones
-// cannot be masked without masking ordinary text (BUGS 29).
+// cannot be masked without masking ordinary text.
 const MinSecretBytes = 6
 
 // MaxSecretBytes is the cap of Secrets Manager on a value.

@@ -6,7 +6,7 @@ import (
 )
 
 // The caps that every table adapter enforces: those of DynamoDB, or ours where
-// ours are lower (DESIGN §8).
+// ours are lower.
 const (
 	MaxItemBytes        = 100 * 1024 // body of one item
 	MaxPartitionKey     = 2048       // bytes

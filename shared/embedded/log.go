@@ -9,7 +9,7 @@ import (
 // logBytes is when a log file is put aside; one older file is kept.
 const logBytes = 10 << 20
 
-// logFile is a log that cannot fill the disk (BUGS 21).
+// logFile is a log that cannot fill the disk.
 type logFile struct {
 	path string
 

@@ -72,7 +72,7 @@ func TestASecretIsSetAndItsValueNeverComesBack(t *testing.T) {
 			t.Errorf("after the deletion the store says %v", err)
 		}
 		c.wantProblem(berth.CodeNotFound, nil, "DELETE /secrets/S", "")
-		for range 3 { // BUGS 35
+		for range 3 { // a removed name can be set again, over and over
 			c.want(201, "PUT /secrets/S", `{"value":"again and again"}`)
 			c.want(204, "DELETE /secrets/S", "")
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/berth-dev/berth/shared/berth"
 )
 
-// Partitions and sort keys, as DESIGN §8 lists them.
+// Partitions and sort keys.
 const (
 	pkMeta        = "meta"
 	pkEnvironment = "env"

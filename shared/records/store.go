@@ -80,8 +80,8 @@ func (s *Store) find(ctx context.Context, pk, sk string, into any) (version int6
 	return item.Version, decode(item, into)
 }
 
-// list walks every page of a partition's prefix in order, newest first when
-// descending, until visit returns false.
+// walk visits the items of a query in order, page after page, until visit
+// returns false.
 func (s *Store) walk(ctx context.Context, q berth.Query, visit func(berth.Item) (more bool, err error)) error {
 	if q.Limit == 0 {
 		q.Limit = berth.MaxQueryLimit
