@@ -79,17 +79,3 @@ func CodeOf(err error) Code {
 	}
 	return CodeInternal
 }
-
-// Invalid collects problems into one error, or nil when there are none.
-func Invalid(problems []Problem) error {
-	if len(problems) == 0 {
-		return nil
-	}
-	e := &Error{Code: CodeInvalid, Problems: problems}
-	if len(problems) == 1 {
-		e.Message, e.Field = problems[0].Message, problems[0].Location
-		return e
-	}
-	e.Message = fmt.Sprintf("%d fields are invalid", count(problems))
-	return e
-}

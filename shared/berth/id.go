@@ -52,14 +52,6 @@ func ParseCommandID(s string) (CommandID, error) {
 	return CommandID(v), err
 }
 
-// ParseRunID takes a whole run id. Prefixes are resolved by the store.
-func ParseRunID(s string) (RunID, error) {
-	if ulidPattern.MatchString(s) {
-		return RunID(s), nil
-	}
-	return "", Errorf(CodeInvalid, "run id must be a lower-case ULID of 26 characters")
-}
-
 // IsIDPrefix reports whether s may stand for a run or sandbox: the first 6 to
 // 26 characters of a lower-case ULID. Upper case is folded by the caller.
 func IsIDPrefix(s string) bool { return ulidPrefix.MatchString(s) }

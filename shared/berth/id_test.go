@@ -27,12 +27,12 @@ func TestSlugsAreCheckedAtBothEnds(t *testing.T) {
 func TestRunIDsAreLowerCaseULIDs(t *testing.T) {
 	t.Parallel()
 	const id = "01jabcdefghjkmnpqrstvwxyz0"
-	if _, err := berth.ParseRunID(id); err != nil || !berth.IsULID(id) {
-		t.Errorf("ParseRunID(%q): %v", id, err)
+	if !berth.IsULID(id) {
+		t.Errorf("IsULID(%q) = false", id)
 	}
 	for _, s := range []string{"", id[:25], id + "0", strings.ToUpper(id), "81jabcdefghjkmnpqrstvwxyz0", "01jabcdefghijklmnopqrstuv0"} {
-		if _, err := berth.ParseRunID(s); berth.CodeOf(err) != berth.CodeInvalid || berth.IsULID(s) {
-			t.Errorf("ParseRunID(%q): %v; want invalid", s, err)
+		if berth.IsULID(s) {
+			t.Errorf("IsULID(%q) = true", s)
 		}
 	}
 	for s, want := range map[string]bool{id: true, id[:6]: true, id[:5]: false, "": false, "local0": false, id + "0": false} {

@@ -1,7 +1,6 @@
 package berth
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -73,19 +72,25 @@ func (p *Problems) List() []Problem {
 	return append(slices.Clip(p.list), Problem{"", fmt.Sprintf("and %d more", p.dropped)})
 }
 
+// Invalid collects problems into one error, or nil when there are none.
+func Invalid(problems []Problem) error {
+	return collected(CodeInvalid, problems, "are invalid")
+}
+
 // Unsupported collects what a provider cannot do into one error of that code,
 // or nil when there is nothing.
 func Unsupported(problems []Problem) error {
-	if len(problems) == 0 {
+	return collected(CodeUnsupported, problems, "are not supported by the provider")
+}
+
+func collected(code Code, problems []Problem, are string) error {
+	switch len(problems) {
+	case 0:
 		return nil
+	case 1:
+		return &Error{Code: code, Message: problems[0].Message, Field: problems[0].Location, Problems: problems}
 	}
-	e := &Error{Code: CodeUnsupported, Problems: problems}
-	if len(problems) == 1 {
-		e.Message, e.Field = problems[0].Message, problems[0].Location
-		return e
-	}
-	e.Message = fmt.Sprintf("%d fields are not supported by the provider", count(problems))
-	return e
+	return &Error{Code: code, Message: fmt.Sprintf("%d fields %s", count(problems), are), Problems: problems}
 }
 
 // count is how many problems a list stands for.
@@ -94,14 +99,4 @@ func count(problems []Problem) int {
 		return len(problems) - 1 + rest
 	}
 	return len(problems)
-}
-
-// sortedKeys makes the order of problems independent of the order of a map.
-func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
-	keys := make([]K, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

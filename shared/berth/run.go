@@ -1,6 +1,9 @@
 package berth
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // RunStatus is where a run stands.
 type RunStatus string
@@ -31,14 +34,7 @@ var runMoves = map[RunStatus][]RunStatus{
 }
 
 // CanBecome reports whether a run may go from s to next. Staying is no move.
-func (s RunStatus) CanBecome(next RunStatus) bool {
-	for _, m := range runMoves[s] {
-		if m == next {
-			return true
-		}
-	}
-	return false
-}
+func (s RunStatus) CanBecome(next RunStatus) bool { return slices.Contains(runMoves[s], next) }
 
 // Reason says why a run, stage or sandbox is as it is. Code is one of the
 // ReasonCode constants.

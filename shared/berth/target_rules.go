@@ -7,16 +7,6 @@ import (
 
 var shaPattern = lazyPattern(`^[0-9a-fA-F]{40}$`)
 
-// ValidateTarget returns every fault of a target for runs on a provider: of its
-// form, and whether the provider takes it (see [CheckTarget]). The zero target,
-// "none was sent", is right everywhere. Locations are below `target`.
-func ValidateTarget(t Target, provider ProviderKind) []Problem {
-	if faults := ValidateTargetForm(t); len(faults) > 0 {
-		return faults
-	}
-	return CheckTarget(t, provider)
-}
-
 // CheckTarget tells whether a provider takes a kind of target. What it returns
 // is unsupported: local works in folders of the server and clones nothing; the
 // others own their workspace and see no folder of the server.
@@ -45,9 +35,10 @@ func NormalizeTarget(t Target) Target {
 	return t
 }
 
-// ValidateTargetForm is the part of [ValidateTarget] that does not depend on the
-// provider.
-func ValidateTargetForm(t Target) []Problem {
+// ValidateTarget returns every fault of a target's form; whether a provider
+// takes it says [CheckTarget]. The zero target, "none was sent", is right
+// everywhere. Locations are below `target`.
+func ValidateTarget(t Target) []Problem {
 	var p Problems
 	switch t.Kind {
 	case TargetGit:

@@ -14,6 +14,14 @@ const (
 	sha    = "0123456789abcdef0123456789abcdef01234567"
 )
 
+// targetFaults are those of the form, or else what the provider does not take.
+func targetFaults(t berth.Target, provider berth.ProviderKind) []berth.Problem {
+	if faults := berth.ValidateTarget(t); len(faults) > 0 {
+		return faults
+	}
+	return berth.CheckTarget(t, provider)
+}
+
 func TestValidateTargetTakesWhatTheProviderTakes(t *testing.T) {
 	t.Parallel()
 	git := berth.Target{Kind: berth.TargetGit, Origin: origin, Branch: "main", Tag: "v1.2", SHA: sha}
@@ -29,7 +37,7 @@ func TestValidateTargetTakesWhatTheProviderTakes(t *testing.T) {
 		"a branch with slashes": {berth.Target{Kind: berth.TargetGit, Origin: origin, Branch: "feature/äö-1.2_x"}, berth.ProviderKinds[1:]},
 	} {
 		for _, provider := range c.providers {
-			if got := berth.ValidateTarget(c.target, provider); len(got) > 0 {
+			if got := targetFaults(c.target, provider); len(got) > 0 {
 				t.Errorf("%s on %s: %v, want nothing", name, provider, got)
 			}
 		}
@@ -88,7 +96,7 @@ func TestValidateTargetNamesTheFieldAndTheFault(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			want := []berth.Problem{{Location: c.at, Message: c.want}}
-			if diff := cmp.Diff(want, berth.ValidateTarget(c.target, c.provider)); diff != "" {
+			if diff := cmp.Diff(want, targetFaults(c.target, c.provider)); diff != "" {
 				t.Errorf("ValidateTarget (-want +got)\n%s", diff)
 			}
 		})

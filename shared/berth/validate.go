@@ -1,6 +1,9 @@
 package berth
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // MaxEnvironmentBytes is the most that an environment may take as JSON: it is
 // stored whole, and again with each run.
@@ -53,14 +56,7 @@ func ValidateLayer(e Environment) []Problem {
 }
 
 // Known reports whether k is one of [ProviderKinds].
-func (k ProviderKind) Known() bool {
-	for _, kind := range ProviderKinds {
-		if k == kind {
-			return true
-		}
-	}
-	return false
-}
+func (k ProviderKind) Known() bool { return slices.Contains(ProviderKinds, k) }
 
 const providerList = "local, docker, daytona, ssh, exe, sprites"
 

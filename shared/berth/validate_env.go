@@ -1,6 +1,8 @@
 package berth
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -25,7 +27,7 @@ func ValidateEnv(field string, env map[string]string) []Problem {
 	if len(env) > MaxEnvVariables {
 		p.Addf(field, "has %d variables, more than %d", len(env), MaxEnvVariables)
 	}
-	for _, name := range sortedKeys(env) {
+	for _, name := range slices.Sorted(maps.Keys(env)) {
 		at := FieldPath(field, name)
 		if !envName.MatchString(name) {
 			p.Addf(at, "is no variable name: %s", envNameFault(name))

@@ -1,6 +1,8 @@
 package berth
 
 import (
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -22,7 +24,7 @@ func ValidateLabels(field string, labels map[string]string) []Problem {
 	if len(labels) > MaxLabels {
 		p.Addf(field, "has %d labels, more than %d", len(labels), MaxLabels)
 	}
-	for _, key := range sortedKeys(labels) {
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		at := FieldPath(field, key)
 		switch {
 		case len(key) > maxLabelKeyBytes || !labelKey.MatchString(key):

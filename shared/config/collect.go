@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/berth-dev/berth/shared/berth"
@@ -168,15 +170,15 @@ func dockerfilePaths(tree map[string]any) []string {
 			tables = append(tables, table)
 		}
 	}
-	seen := map[string]string{}
+	paths := map[string]bool{}
 	for _, t := range tables {
 		image, _ := t["image"].(map[string]any)
 		dockerfile, _ := image["dockerfile"].(map[string]any)
 		if path, ok := dockerfile["path"].(string); ok && path != "" {
-			seen[path] = path
+			paths[path] = true
 		}
 	}
-	return sortedKeys(seen)
+	return slices.Sorted(maps.Keys(paths))
 }
 
 var (

@@ -2,6 +2,7 @@ package config
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/interpolate"
@@ -16,7 +17,7 @@ func checkRequest(r berth.RunRequest) []berth.Problem {
 	}
 	p.Add(checkCommand("", r.Command, r.Script)...)
 	if r.Target != nil {
-		p.Add(berth.ValidateTargetForm(*r.Target)...)
+		p.Add(berth.ValidateTarget(*r.Target)...)
 	}
 	if r.Timeout != "" {
 		_, err := berth.ParseDuration(string(r.Timeout))
@@ -111,7 +112,7 @@ func replaceVariables(p *berth.Problems, lookup interpolate.Lookup, env map[stri
 		return nil, nil
 	}
 	resolved := make(map[string]string, len(env))
-	for _, name := range sortedKeys(env) {
+	for _, name := range slices.Sorted(maps.Keys(env)) {
 		value, err := interpolate.Vars(berth.FieldPath("env", name), env[name], lookup)
 		if err := asProblem(p, at(name), err); err != nil {
 			return nil, err

@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -157,8 +156,6 @@ func (l *layer) checkPlaces() {
 		}
 	}
 }
-
-func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
 
 // asProblem turns an error about one input into a problem at a place. What is
 // wrong with the server and not with the input is returned as it is.

@@ -1,7 +1,8 @@
 package config
 
 import (
-	"sort"
+	"maps"
+	"slices"
 
 	"github.com/berth-dev/berth/shared/berth"
 )
@@ -29,12 +30,7 @@ func (l *layer) checkMoved() { l.takeMoved("", l.doc.Tree, moved) }
 
 // takeMoved removes each moved key that is there and adds its problem.
 func (l *layer) takeMoved(table string, tree map[string]any, hints map[string]string) {
-	paths := make([]string, 0, len(hints))
-	for path := range hints {
-		paths = append(paths, path)
-	}
-	sort.Strings(paths)
-	for _, path := range paths {
+	for _, path := range slices.Sorted(maps.Keys(hints)) {
 		if take(tree, path) {
 			l.add(joinPath(table, path), "%s", hints[path])
 		}

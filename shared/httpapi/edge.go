@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"maps"
 	"mime"
 	"net"
 	"net/http"
@@ -137,7 +138,7 @@ func (x *exchange) checkQuery(known []string) error {
 		return berth.Errorf(berth.CodeMalformed, "the query holds a bad escape or a semicolon: write %%XX with two hex digits, and & between parameters")
 	}
 	var f faults
-	for _, name := range sortedKeys(values) {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
 		switch {
 		case !slices.Contains(known, name):
 			f.addf(berth.FieldPath("query", name), "is not a parameter of this route%s", knownList(known))

@@ -2,7 +2,9 @@ package httpapi
 
 import (
 	"errors"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/berth-dev/berth/shared/berth"
@@ -45,7 +47,7 @@ func unknownNulls(patch any, t reflect.Type, path string) []berth.Problem {
 		return nil
 	}
 	var problems []berth.Problem
-	for _, key := range sortedKeys(object) {
+	for _, key := range slices.Sorted(maps.Keys(object)) {
 		field, known := jsonField(t, key)
 		switch {
 		case known:

@@ -1,10 +1,8 @@
 package httpapi
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/berth-dev/berth/shared/berth"
@@ -65,8 +63,6 @@ func inQuery(err error) error {
 	}
 	return err
 }
-
-func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
 
 func sizeText(bytes int64) string {
 	switch {

@@ -4,6 +4,7 @@ import (
 	"encoding"
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -121,14 +122,14 @@ func (d *decoder) object(path string, tree any, into reflect.Value) {
 		return
 	}
 	fields := fieldsOf(into.Type())
-	for _, key := range sortedKeys(object) {
+	for _, key := range slices.Sorted(maps.Keys(object)) {
 		f, known := fields[key]
 		if !known && d.problems.Full() {
 			d.problems.Add(berth.Problem{}) // only counted: to find the nearest key takes time
 			continue
 		}
 		if !known {
-			d.problems.Addf(berth.FieldPath(path, key), "%s", unknownKey(key, sortedKeys(fields)))
+			d.problems.Addf(berth.FieldPath(path, key), "%s", unknownKey(key, slices.Sorted(maps.Keys(fields))))
 			continue
 		}
 		d.value(berth.FieldPath(path, key), object[key], into.FieldByIndex(f.index), f.enum)
@@ -143,7 +144,7 @@ func (d *decoder) mapping(path string, tree any, into reflect.Value, enum string
 	}
 	t := into.Type()
 	m := reflect.MakeMapWithSize(t, len(object))
-	for _, key := range sortedKeys(object) {
+	for _, key := range slices.Sorted(maps.Keys(object)) {
 		v := reflect.New(t.Elem()).Elem()
 		d.value(berth.FieldPath(path, key), object[key], v, enum)
 		m.SetMapIndex(reflect.ValueOf(key).Convert(t.Key()), v)

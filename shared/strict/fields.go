@@ -1,9 +1,7 @@
 package strict
 
 import (
-	"cmp"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 )
@@ -38,13 +36,4 @@ func fieldsOf(t reflect.Type) map[string]field {
 	}
 	fieldCache.Store(t, fields)
 	return fields
-}
-
-func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
-	keys := make([]K, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
