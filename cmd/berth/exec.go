@@ -173,5 +173,5 @@ func (x execution) broken(ctx context.Context, err error) error {
 func (x execution) end(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endLimit)
 	defer cancel()
-	_ = x.client.SignalCommand(ctx, x.sandbox, x.command, "CANCEL")
+	_ = x.client.SignalCommand(ctx, x.sandbox, x.command, berth.CancelSignal)
 }

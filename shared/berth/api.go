@@ -59,6 +59,9 @@ type StdinReply struct {
 	NextOffset int64 `json:"next_offset"`
 }
 
+// CancelSignal is the name under which a command's whole process tree is ended.
+const CancelSignal = "CANCEL"
+
 // SignalRequest is the body of POST …/signal.
 type SignalRequest struct {
 	Signal string `json:"signal" doc:"Name, such as TERM, KILL, INT, HUP, USR1; CANCEL ends the whole process tree"`

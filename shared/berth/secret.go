@@ -73,3 +73,6 @@ type Secrets interface {
 	Read(ctx context.Context, name string) (SecretValue, error)
 	Delete(ctx context.Context, name string) error
 }
+
+// UserSecret is the name in the store of a secret that users refer to.
+func UserSecret(name string) string { return "user/" + name }

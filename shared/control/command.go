@@ -6,10 +6,8 @@ import (
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/interpolate"
+	"github.com/berth-dev/berth/shared/runner"
 )
-
-// stageCommands begin with this; callers may not choose such ids.
-const stageCommands = "stage-"
 
 // StartCommand starts a process in a ready sandbox, with the variables that a
 // stage of its run would get and those of the request. The same command under
@@ -20,8 +18,8 @@ func (p *Plane) StartCommand(ctx context.Context, sb berth.Sandbox, req berth.Co
 	if sb.Status != berth.SandboxReady {
 		return berth.Command{}, notReady(sb)
 	}
-	if strings.HasPrefix(string(req.ID), stageCommands) {
-		return berth.Command{}, berth.FieldErrorf(berth.CodeInvalid, "id", "may not begin with %s: those are the commands of stages", stageCommands)
+	if strings.HasPrefix(string(req.ID), runner.StageCommandPrefix) {
+		return berth.Command{}, berth.FieldErrorf(berth.CodeInvalid, "id", "may not begin with %s: those are the commands of stages", runner.StageCommandPrefix)
 	}
 	provider, ref, err := p.providerOf(sb)
 	if err != nil {
@@ -121,9 +119,6 @@ func (p *Plane) WriteInput(ctx context.Context, sb berth.Sandbox, id berth.Comma
 	return berth.StdinReply{NextOffset: next}, err
 }
 
-// cancelSignal is the name under which the whole process tree is ended.
-const cancelSignal = "CANCEL"
-
 // SignalCommand sends a signal by its name, with or without SIG; CANCEL ends the
 // whole process tree. Errors: invalid for an unknown name; not_found; conflict
 // when the sandbox is not ready.
@@ -136,7 +131,7 @@ func (p *Plane) SignalCommand(ctx context.Context, sb berth.Sandbox, id berth.Co
 		return err
 	}
 	name := strings.TrimPrefix(strings.ToUpper(signal), "SIG")
-	if name == cancelSignal {
+	if name == berth.CancelSignal {
 		return provider.Cancel(ctx, ref, id)
 	}
 	return provider.Signal(ctx, ref, id, name)

@@ -105,7 +105,7 @@ func running(r berth.Run) bool { return r.Stages[len(r.Stages)-1].Status == bert
 
 func (p *plane) secret(name, value string, kind berth.SecretType) {
 	p.t.Helper()
-	if err := p.secrets.Put(p.t.Context(), runner.UserSecret(name), berth.NewSecretValue([]byte(value))); err != nil {
+	if err := p.secrets.Put(p.t.Context(), berth.UserSecret(name), berth.NewSecretValue([]byte(value))); err != nil {
 		p.t.Fatal(err)
 	}
 	if _, _, err := p.Records.PutSecret(p.t.Context(), berth.Secret{Name: name, Type: kind}, false); err != nil {

@@ -32,9 +32,6 @@ func (a *API) findSecret(ctx context.Context, in *NameParams) (*body[berth.Secre
 	return &body[berth.Secret]{s}, err
 }
 
-// secretKey is a secret's name in the store of values.
-func secretKey(name string) string { return "user/" + name }
-
 func (a *API) putSecret(ctx context.Context, in *nameChange) (*upserted[berth.Secret], error) {
 	var f faults
 	name, err := in.name("secret")
@@ -61,7 +58,7 @@ func (a *API) putSecret(ctx context.Context, in *nameChange) (*upserted[berth.Se
 	}
 	// The value first: metadata without a value would be a secret that fails
 	// every run, a value without metadata is one that nothing refers to.
-	if err := a.cfg.Secrets.Put(ctx, secretKey(name), berth.NewSecretValue(value)); err != nil {
+	if err := a.cfg.Secrets.Put(ctx, berth.UserSecret(name), berth.NewSecretValue(value)); err != nil {
 		return nil, err
 	}
 	stored, made, err := a.cfg.Records.PutSecret(ctx, meta, false)
@@ -78,7 +75,7 @@ func (a *API) createSecret(ctx context.Context, meta berth.Secret, value berth.S
 	if err != nil {
 		return nil, existsAlready(err, true)
 	}
-	if err := a.cfg.Secrets.Put(ctx, secretKey(meta.Name), value); err != nil {
+	if err := a.cfg.Secrets.Put(ctx, berth.UserSecret(meta.Name), value); err != nil {
 		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepTime)
 		defer cancel()
 		return nil, errors.Join(err, a.cfg.Records.DeleteSecret(undo, meta.Name))
@@ -135,7 +132,7 @@ func (a *API) deleteSecret(ctx context.Context, in *NameParams) (*empty, error) 
 	}
 	// The value first: a crash in between leaves metadata, which can be deleted
 	// again, and never a value that nobody sees.
-	if err := a.cfg.Secrets.Delete(ctx, secretKey(name)); err != nil {
+	if err := a.cfg.Secrets.Delete(ctx, berth.UserSecret(name)); err != nil {
 		return nil, err
 	}
 	return nil, a.cfg.Records.DeleteSecret(ctx, name)

@@ -10,9 +10,6 @@ import (
 	"github.com/berth-dev/berth/shared/records"
 )
 
-// UserSecret is the name of a user's secret in the secret store.
-func UserSecret(name string) string { return "user/" + name }
-
 // Environ resolves the variables that a command is given.
 type Environ struct {
 	Records *records.Store
@@ -77,7 +74,7 @@ func (e Environ) read(ctx context.Context, name string) (berth.SecretValue, erro
 	if err := e.CheckSecret(ctx, name); err != nil {
 		return berth.SecretValue{}, err
 	}
-	value, err := e.Secrets.Read(ctx, UserSecret(name))
+	value, err := e.Secrets.Read(ctx, berth.UserSecret(name))
 	if berth.CodeOf(err) == berth.CodeNotFound {
 		return value, missingSecret(name)
 	}

@@ -6,6 +6,10 @@ import (
 	"github.com/berth-dev/berth/shared/berth"
 )
 
+// StageCommandPrefix begins the ids of the commands that stages run; those of
+// callers must not begin so.
+const StageCommandPrefix = "stage-"
+
 // plannedStage is a stage with what it runs.
 type plannedStage struct {
 	stage   berth.Stage
@@ -28,7 +32,7 @@ func plan(def berth.Definition) []plannedStage {
 	add := func(kind berth.StageKind, name string, step *berth.Step, timeout berth.Duration) {
 		id := berth.StageID(fmt.Sprintf("%02d-%s", len(all)+1, kind))
 		all = append(all, plannedStage{
-			stage: berth.Stage{ID: id, Kind: kind, Name: name, Status: berth.StagePending, Command: berth.CommandID("stage-" + string(id))},
+			stage: berth.Stage{ID: id, Kind: kind, Name: name, Status: berth.StagePending, Command: berth.CommandID(StageCommandPrefix + string(id))},
 			step:  step, timeout: timeout,
 		})
 	}

@@ -242,7 +242,7 @@ func TestAFailedPrepareStepSkipsTheRest(t *testing.T) {
 
 func (b *bench) secret(name, value string, kind berth.SecretType) {
 	b.t.Helper()
-	if err := b.secrets.Put(b.t.Context(), runner.UserSecret(name), berth.NewSecretValue([]byte(value))); err != nil {
+	if err := b.secrets.Put(b.t.Context(), berth.UserSecret(name), berth.NewSecretValue([]byte(value))); err != nil {
 		b.t.Fatal(err)
 	}
 	if _, _, err := b.records.PutSecret(b.t.Context(), berth.Secret{Name: name, Type: kind}, false); err != nil {
@@ -279,7 +279,7 @@ func TestARunWhoseSecretIsNotThereFailsBeforeAnythingStarts(t *testing.T) {
 		"a file":  func(b *bench) { b.secret("TOKEN", "canary-value", berth.SecretFile) },
 		"metadata without value": func(b *bench) {
 			b.secret("TOKEN", "x", berth.SecretToken)
-			_ = b.secrets.Delete(b.t.Context(), runner.UserSecret("TOKEN"))
+			_ = b.secrets.Delete(b.t.Context(), berth.UserSecret("TOKEN"))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -53,7 +53,7 @@ func (r rule) holds(s scope) (bool, *Error) {
 		return there == *r.IsPresent, nil
 	}
 	if !there {
-		return false, &Error{"States.Runtime", "nothing is at " + r.Variable}
+		return false, &Error{errRuntime, "nothing is at " + r.Variable}
 	}
 	return r.compare(v), nil
 }

@@ -16,6 +16,7 @@ const (
 	errDataLimit  = "States.DataLimitExceeded"
 	errRuntime    = "States.Runtime"
 	errResultPath = "States.ResultPathMatchFailure"
+	errParameters = "States.ParameterPathFailure"
 )
 
 // failureOf gives a task's error its name.

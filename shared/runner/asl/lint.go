@@ -17,8 +17,8 @@ const maxSeconds = 99_999_999
 
 // stateErrors are the error names that begin with States. and exist.
 var stateErrors = []string{
-	errAll, errTaskFailed, errTimeout, errHeartbeat, "States.Permissions", "States.ResultPathMatchFailure",
-	"States.ParameterPathFailure", "States.NoChoiceMatched", errDataLimit, errRuntime,
+	errAll, errTaskFailed, errTimeout, errHeartbeat, "States.Permissions", errResultPath,
+	errParameters, "States.NoChoiceMatched", errDataLimit, errRuntime,
 }
 
 func (m *Machine) lint(p *berth.Problems) {

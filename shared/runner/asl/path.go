@@ -96,7 +96,7 @@ func (s scope) fill(template any) (any, *Error) {
 			path, _ := value.(string)
 			v, ok := s.find(path)
 			if !ok {
-				return nil, &Error{"States.ParameterPathFailure", "nothing is at " + path + " for " + key}
+				return nil, &Error{errParameters, "nothing is at " + path + " for " + key}
 			}
 			out[name] = v
 		}

@@ -16,10 +16,9 @@ var ErrKilled = &berth.Error{Code: berth.CodeUnavailable, Message: "the process 
 type MortalTable struct {
 	berth.Table
 
-	mu     sync.Mutex // guards left, writes and dead
-	left   int
-	writes int
-	dead   chan struct{}
+	mu   sync.Mutex // guards left and dead
+	left int        // writes; negative is for ever
+	dead chan struct{}
 }
 
 // NewMortalTable lets writes happen so often; a negative number is for ever.
@@ -33,13 +32,6 @@ func NewMortalTable(t berth.Table, writes int) *MortalTable {
 
 // Dead is closed when the last write was made.
 func (m *MortalTable) Dead() <-chan struct{} { return m.dead }
-
-// Writes returns how many writes were made.
-func (m *MortalTable) Writes() int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.writes
-}
 
 func (m *MortalTable) alive() error {
 	m.mu.Lock()
@@ -60,7 +52,6 @@ func (m *MortalTable) write(f func() error) error {
 	if err := f(); err != nil {
 		return err
 	}
-	m.writes++
 	if m.left--; m.left == 0 {
 		close(m.dead)
 	}
