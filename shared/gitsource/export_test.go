@@ -1,0 +1,4 @@
+package gitsource
+
+// Impatient is a source that does not wait before it tries again.
+func Impatient(c Credentials) Source { return Source{Credentials: c, retryPauses: []int{0, 0, 0}} }

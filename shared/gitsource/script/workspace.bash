@@ -1,0 +1,73 @@
+# $marker says that .git is this script's: "fetching" (from empty; all may go),
+# "done", or "updating" (what was done is being brought up to date); then come the
+# origin and the commit.
+marker=.git/berth-clone
+
+mark() {
+	printf '%s %s %s\n' "$1" "$origin" "${commit-}" >"$marker.new" && mv -f "$marker.new" "$marker" ||
+		fail $workspace "the workspace $root cannot be written: check who may write there, and the room on its disk"
+}
+
+entries() { # of $1, without what a file system has of its own
+	local path
+	list=()
+	for path in "$1"/*; do
+		[[ ${path##*/} == lost+found ]] || list+=("$path")
+	done
+}
+
+foreign() {
+	fail $workspace "the workspace $root is not empty${1:+: $1}; nothing in it was changed. Empty it, set [run.clone] enabled = false, or use an image without files there"
+}
+
+inspect() {
+	local url at name
+	state=new
+	entries .
+	((${#list[@]})) || return
+	name=${list[0]#./}
+	if [[ -d .git && ! -L .git ]]; then
+		if [[ -f $marker && ! -L $marker ]]; then
+			IFS=' ' read -r state url at <"$marker"
+			case $state in
+			fetching) return ;;
+			done | updating)
+				[[ $url == "$origin" ]] || foreign "it is a clone of $url"
+				[[ $state == updating || ($(g rev-parse HEAD) == "$at" && -z $(g status --porcelain 2>&1)) ]] ||
+					foreign "it is a clone of this origin with changes"
+				return
+				;;
+			esac
+		elif ((${#list[@]} == 1)); then # killed between mkdir and mark
+			state=new
+			entries .git
+			((${#list[@]} == 0)) && return
+			[[ ${#list[@]} == 1 && ${list[0]} == "$marker.new" ]] && return
+		fi
+	fi
+	foreign "there is $(printf %q "$name")"
+}
+
+# prepare makes .git, or cleans up behind one that was killed.
+prepare() {
+	local path
+	case $state in
+	fetching)
+		say "an earlier try was interrupted: starting anew"
+		entries .
+		for path in "${list[@]}"; do [[ $path == ./.git ]] || rm -rf -- "$path"; done
+		entries .git
+		for path in "${list[@]}"; do [[ $path == "$marker" ]] || rm -rf -- "$path"; done
+		;;
+	updating)
+		rm -f -- .git/*.lock
+		;;
+	new)
+		mkdir -p .git 2>/dev/null
+		;;
+	esac
+	if [[ $state == new || $state == fetching ]]; then mark fetching; else mark updating; fi
+	g init --quiet --template= && mkdir -p .git/hooks .git/info ||
+		fail $workspace "the workspace $root cannot be written: check who may write there, and the room on its disk"
+	[[ -O . ]] || say "warning: the workspace belongs to another user: git refuses to work in it until safe.directory names it"
+}
