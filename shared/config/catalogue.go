@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/berth-dev/berth/shared/berth"
-	"github.com/berth-dev/berth/shared/interpolate"
 	"github.com/berth-dev/berth/shared/strict"
 )
 
@@ -17,29 +16,6 @@ type Catalogue struct {
 	Find func(berth.EnvironmentID) (e berth.Environment, found bool, err error)
 	// IDs lists what there is, for the message about an unknown environment.
 	IDs func() ([]berth.EnvironmentID, error)
-}
-
-// CatalogueOf holds environments that are already read.
-func CatalogueOf(environments ...berth.Environment) Catalogue {
-	byID := map[berth.EnvironmentID]berth.Environment{}
-	for _, e := range environments {
-		byID[e.ID] = e
-	}
-	return Catalogue{
-		Find: func(id berth.EnvironmentID) (berth.Environment, bool, error) {
-			e, found := byID[id]
-			return e, found, nil
-		},
-		IDs: func() ([]berth.EnvironmentID, error) { return slices.Sorted(maps.Keys(byID)), nil },
-	}
-}
-
-// VariablesOf is a lookup of variables that are already read.
-func VariablesOf(values map[string]string) interpolate.Lookup {
-	return func(name string) (string, bool, error) {
-		v, found := values[name]
-		return v, found, nil
-	}
 }
 
 const maxListedEnvironments = 20

@@ -66,7 +66,8 @@ func defineStep(s stepTable) berth.Step {
 }
 
 // finishDefinition replaces variables and finds the directory of a local run.
-func finishDefinition(in Input, d *berth.Definition, from origins, layers []*layer) error {
+// steps is the file that the prepare steps are from.
+func finishDefinition(in Input, d *berth.Definition, from origins, steps *layer) error {
 	var p berth.Problems
 	if n := len(d.Labels); n > berth.MaxLabels {
 		p.Addf("labels", "are %d together with those of the files, more than %d", n, berth.MaxLabels)
@@ -78,10 +79,9 @@ func finishDefinition(in Input, d *berth.Definition, from origins, layers []*lay
 		return err
 	}
 	d.Environment.Env = env
-	source := mergeRun(layers).steps
 	for i, step := range d.Prepare {
 		d.Prepare[i].Env, err = replaceVariables(&p, in.Variables, step.Env, func(name string) string {
-			return source.at(berth.FieldPath(berth.IndexPath("run.prepare.steps", i)+".env", name))
+			return steps.at(berth.FieldPath(berth.IndexPath("run.prepare.steps", i)+".env", name))
 		})
 		if err != nil {
 			return err

@@ -65,7 +65,7 @@ func TestMergingSeveralLayersEqualsTheStrongestValueOfEachField(t *testing.T) {
 		if err != nil {
 			t.Fatalf("Resolve of the flat layer: %v", err)
 		}
-		if diff := cmp.Diff(want.Definition.Environment, got.Definition.Environment); diff != "" {
+		if diff := cmp.Diff(want.Environment, got.Environment); diff != "" {
 			t.Errorf("Environment (-flat +layers)\n%s", diff)
 		}
 	})
@@ -88,7 +88,7 @@ func TestEveryFieldNamesTheStrongestLayerThatSetIt(t *testing.T) {
 			t.Fatalf("Resolve: %v", err)
 		}
 		for key, kind := range strongest {
-			if got := r.Sources[key]; !strings.HasPrefix(got, string(kind)+" (") {
+			if got := r.EnvironmentFrom[key]; !strings.HasPrefix(got, string(kind)+" (") {
 				t.Errorf("%s is from %q, want the %s file", key, got, kind)
 			}
 		}
@@ -107,7 +107,7 @@ func TestAnEmptyLayerChangesNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(plain.Definition, padded.Definition); diff != "" {
+		if diff := cmp.Diff(plain, padded); diff != "" {
 			t.Errorf("Definition (-plain +padded)\n%s", diff)
 		}
 	})
@@ -127,7 +127,7 @@ func FuzzResolve(f *testing.F) {
 			}
 			return
 		}
-		if problems := berth.ValidateEnvironment(r.Definition.Environment); len(problems) > 0 {
+		if problems := berth.ValidateEnvironment(r.Environment); len(problems) > 0 {
 			t.Fatalf("Resolve(%q) let through %v", source, problems)
 		}
 	})

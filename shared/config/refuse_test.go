@@ -282,7 +282,7 @@ func TestLabelsOfFilesAndRequestAreCountedTogether(t *testing.T) {
 func TestVariablesThatAreTooMuchTogetherAreRefused(t *testing.T) {
 	t.Parallel()
 	in := input(project("[run.environment.env]\nA = \"{{ vars.HALF }}\"\nB = \"{{ vars.HALF }}\"\n"))
-	in.Variables = config.VariablesOf(map[string]string{"HALF": strings.Repeat("x", 50_000)})
+	in.Variables = variablesOf(map[string]string{"HALF": strings.Repeat("x", 50_000)})
 	_, err := config.Resolve(in)
 	if got := refusalOf(t, err); got.Code != berth.CodeInvalid || got.Problems[0].Location != "environment" || !strings.Contains(got.Problems[0].Message, "more than 81920") {
 		t.Errorf("Resolve: %v", err)

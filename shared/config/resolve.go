@@ -22,16 +22,6 @@ type Input struct {
 	Directories berth.Directories
 }
 
-// Resolved is the definition of a run and where it is from. Warnings and
-// Sources are in the definition as well.
-type Resolved struct {
-	Definition berth.Definition
-	// Warnings are the fields that the provider ignores.
-	Warnings []berth.Problem
-	// Sources says which layer set each field of the environment.
-	Sources map[string]string
-}
-
 // Resolve merges all layers, checks the result, and replaces variables; secrets
 // stay tokens. Problems are in a fixed order and located as
 // `.berth/project.toml:3: run.environment.resources.memory`.
@@ -40,26 +30,27 @@ type Resolved struct {
 // berth.ErrDirectoryMissing where that is the reason); not_found for an unknown
 // environment; unsupported for what the provider cannot do; what Catalogue and
 // Variables return.
-func Resolve(in Input) (Resolved, error) {
+func Resolve(in Input) (berth.Definition, error) {
 	layers, problems := readLayers(in.Request.Configs)
 	problems = append(checkRequest(in.Request), problems...)
 	if err := berth.Invalid(problems); err != nil {
-		return Resolved{}, err
+		return berth.Definition{}, err
 	}
 	m, err := mergeEnvironment(in, layers)
 	if err != nil {
-		return Resolved{}, err
+		return berth.Definition{}, err
 	}
 	e, warnings, err := m.finish(in)
 	if err != nil {
-		return Resolved{}, err
+		return berth.Definition{}, err
 	}
-	d := define(in.Request, e, mergeRun(layers))
-	if err := finishDefinition(in, &d, m.origins, layers); err != nil {
-		return Resolved{}, err
+	settings := mergeRun(layers)
+	d := define(in.Request, e, settings)
+	if err := finishDefinition(in, &d, m.origins, settings.steps); err != nil {
+		return berth.Definition{}, err
 	}
 	d.Warnings, d.EnvironmentFrom = warnings, m.origins.sources()
-	return Resolved{Definition: d, Warnings: warnings, Sources: d.EnvironmentFrom}, nil
+	return d, nil
 }
 
 // finish decodes and checks the merged environment.

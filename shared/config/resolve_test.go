@@ -13,61 +13,6 @@ import (
 	"github.com/berth-dev/berth/shared/config"
 )
 
-func ptr[T any](v T) *T { return &v }
-
-func server(id berth.EnvironmentID, change func(*berth.Environment)) berth.Environment {
-	e := berth.SeedEnvironment()
-	e.ID = id
-	if change != nil {
-		change(&e)
-	}
-	return berth.NormalizeEnvironment(e)
-}
-
-// input is a server with three environments and every provider on.
-func input(configs ...berth.ConfigFile) config.Input {
-	return config.Input{
-		Request: berth.RunRequest{Command: []string{"true"}, Configs: configs},
-		Catalogue: config.CatalogueOf(
-			server("default", nil),
-			server("ci", func(e *berth.Environment) {
-				e.Env = map[string]string{"A": "server", "B": "server"}
-				e.Labels = map[string]string{"team": "core"}
-				e.Network = berth.Network{Mode: berth.NetworkCIDRAllowList, Allow: []string{"10.0.0.0/8"}}
-				e.Provider = berth.ProviderDaytona
-				e.Image = berth.Image{Dockerfile: &berth.Dockerfile{Type: "inline", Value: "FROM debian"}}
-				e.Daytona = &berth.DaytonaOptions{Target: "eu"}
-			}),
-			server("host", func(e *berth.Environment) {
-				e.Provider, e.Image, e.Resources = berth.ProviderLocal, berth.Image{}, berth.Resources{}
-			}),
-		),
-		Variables: config.VariablesOf(map[string]string{"REGION": "eu-1", "TOKEN": "{{ secrets.X }}", "BIG": strings.Repeat("x", 200_000), "NUL": "\x00"}),
-		Policy:    config.Policy{Providers: berth.ProviderKinds},
-	}
-}
-
-func user(source string) berth.ConfigFile {
-	return berth.ConfigFile{Kind: berth.ConfigUser, Path: "/home/me/.config/berth/settings.toml", Source: source}
-}
-
-func project(source string) berth.ConfigFile {
-	return berth.ConfigFile{Kind: berth.ConfigProject, Path: ".berth/project.toml", Source: source}
-}
-
-func workflow(source string) berth.ConfigFile {
-	return berth.ConfigFile{Kind: berth.ConfigWorkflow, Path: ".berth/workflows/w/workflow.toml", Source: source}
-}
-
-func resolve(t *testing.T, in config.Input) config.Resolved {
-	t.Helper()
-	r, err := config.Resolve(in)
-	if err != nil {
-		t.Fatalf("Resolve: %v", err)
-	}
-	return r
-}
-
 func TestAnEmptyRequestRunsTheSeededDefault(t *testing.T) {
 	t.Parallel()
 	r := resolve(t, input())
@@ -82,7 +27,7 @@ func TestAnEmptyRequestRunsTheSeededDefault(t *testing.T) {
 			"network.mode": "server", "network.allow": "server", "lifecycle.preserve": "server", "lifecycle.stop_on_terminal": "server",
 		},
 	}
-	if diff := cmp.Diff(want, r.Definition); diff != "" {
+	if diff := cmp.Diff(want, r); diff != "" {
 		t.Errorf("Definition (-want +got)\n%s", diff)
 	}
 }
@@ -91,7 +36,7 @@ func TestTheStrongestLayerThatNamesAnEnvironmentSelectsIt(t *testing.T) {
 	t.Parallel()
 	name := func(id string) string { return "[run.environment]\nid = \"" + id + "\"\n" }
 	all := []berth.ConfigFile{workflow(name("w")), user(name("u")), project(name("p"))}
-	environments := config.CatalogueOf(server("w", nil), server("p", nil), server("u", nil), server("s", nil), server("r", nil), server("default", nil))
+	environments := catalogueOf(server("w", nil), server("p", nil), server("u", nil), server("s", nil), server("r", nil), server("default", nil))
 	for _, c := range []struct {
 		configs []berth.ConfigFile
 		server  berth.EnvironmentID
@@ -102,7 +47,7 @@ func TestTheStrongestLayerThatNamesAnEnvironmentSelectsIt(t *testing.T) {
 	} {
 		in := input(c.configs...)
 		in.Catalogue, in.ServerDefault, in.Request.Environment = environments, c.server, c.request
-		if got := resolve(t, in).Definition.Environment.ID; got != c.want {
+		if got := resolve(t, in).Environment.ID; got != c.want {
 			t.Errorf("selected %s, want %s", got, c.want)
 		}
 	}
@@ -127,7 +72,7 @@ func TestLayersMergeFieldByFieldAndEnvAndLabelsByKey(t *testing.T) {
 		e.Env = map[string]string{"A": "server", "B": "project", "C": "workflow", "D": "user", "E": "override"}
 		e.Daytona = &berth.DaytonaOptions{Target: "eu"}
 	})
-	if diff := cmp.Diff(want, r.Definition.Environment); diff != "" {
+	if diff := cmp.Diff(want, r.Environment); diff != "" {
 		t.Errorf("Environment (-want +got)\n%s", diff)
 	}
 	const settings = "user (/home/me/.config/berth/settings.toml:"
@@ -140,7 +85,7 @@ func TestLayersMergeFieldByFieldAndEnvAndLabelsByKey(t *testing.T) {
 		"env.A": "server", "env.B": "project (.berth/project.toml:5)", "env.C": "workflow (.berth/workflows/w/workflow.toml:6)",
 		"env.D": settings + "5)", "env.E": settings + "7)", "daytona.target": "server",
 	}
-	if diff := cmp.Diff(from, r.Sources); diff != "" {
+	if diff := cmp.Diff(from, r.EnvironmentFrom); diff != "" {
 		t.Errorf("Sources (-want +got)\n%s", diff)
 	}
 }
@@ -151,11 +96,11 @@ func TestOverridesBeatTheCatalogueAndTouchTheSelectedEnvironmentAlone(t *testing
 		workflow("[environments.default.resources]\nmemory = \"8GB\"\n"),
 		user("[run.environment.resources]\nmemory = \"1GB\"\n"),
 	)
-	if got := *resolve(t, in).Definition.Environment.Resources.Memory; got != "1GB" {
+	if got := *resolve(t, in).Environment.Resources.Memory; got != "1GB" {
 		t.Errorf("memory = %s, want the override's 1GB", got)
 	}
 	in.Request.Environment = "ci"
-	if got := *resolve(t, in).Definition.Environment.Resources.Memory; got != "1GB" {
+	if got := *resolve(t, in).Environment.Resources.Memory; got != "1GB" {
 		t.Errorf("memory of ci = %s, want the override's 1GB", got)
 	}
 }
@@ -167,14 +112,14 @@ func TestACatalogueEntryMayBeNew(t *testing.T) {
 	want := server("mine", func(e *berth.Environment) {
 		e.Image.Docker, e.Resources = ptr("debian:13"), berth.Resources{}
 	})
-	if diff := cmp.Diff(want, r.Definition.Environment); diff != "" {
+	if diff := cmp.Diff(want, r.Environment); diff != "" {
 		t.Errorf("Environment (-want +got)\n%s", diff)
 	}
 	from := map[string]string{
 		"provider": "project (.berth/project.toml:4)", "image.docker": "project (.berth/project.toml:5)",
 		"network.mode": "built-in", "lifecycle.preserve": "built-in", "lifecycle.stop_on_terminal": "built-in",
 	}
-	if diff := cmp.Diff(from, r.Sources); diff != "" {
+	if diff := cmp.Diff(from, r.EnvironmentFrom); diff != "" {
 		t.Errorf("Sources (-want +got)\n%s", diff)
 	}
 }
@@ -182,7 +127,7 @@ func TestACatalogueEntryMayBeNew(t *testing.T) {
 func TestALayerThatChangesTheProviderTakesTheOldOnesObjectsAway(t *testing.T) {
 	t.Parallel()
 	in := input(project("[run.environment]\nid = \"ci\"\nprovider = \"ssh\"\nnetwork.mode = \"allow_all\"\n[run.environment.ssh]\ndestination = \"box\"\nworking_directory = \"/w\"\n"))
-	e := resolve(t, in).Definition.Environment
+	e := resolve(t, in).Environment
 	if e.Daytona != nil || e.SSH == nil || e.SSH.Destination != "box" || len(e.Network.Allow) != 0 {
 		t.Errorf("Environment = %+v, want ssh without the daytona object and the list", e)
 	}
@@ -199,7 +144,7 @@ func TestDockerfilesInTOMLBecomeInline(t *testing.T) {
 	} {
 		file := project(head + source)
 		file.Files = map[string]string{"Dockerfile": "FROM debian"}
-		got := resolve(t, input(file)).Definition.Environment.Image.Dockerfile
+		got := resolve(t, input(file)).Environment.Image.Dockerfile
 		if diff := cmp.Diff(&berth.Dockerfile{Type: "inline", Value: "FROM debian"}, got); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", name, diff)
 		}
@@ -213,7 +158,7 @@ func TestRunSettingsMergeAndTheRequestIsStrongest(t *testing.T) {
 		project("[run]\nworking_dir = \"b/./c/\"\n[run.clone]\ndepth = 0\n[run.labels]\nx = \"project\"\n[[run.prepare.steps]]\nname = \"set up\"\nscript = \"make\"\nenv = { R = \"{{ vars.REGION }}-{{ secrets.S }}\" }\n[[run.prepare.steps]]\ncommand = [\"go\", \"build\"]\ntimeout = \"1m\"\n"),
 	)
 	in.Request.Timeout, in.Request.Labels = "10m", map[string]string{"x": "request", "z": "request"}
-	d := resolve(t, in).Definition
+	d := resolve(t, in)
 	want := berth.Definition{
 		WorkingDir: "b/c", Clone: berth.Clone{Enabled: false, Depth: 0}, Timeout: "10m",
 		Labels: map[string]string{"x": "request", "y": "user", "z": "request"},
@@ -232,7 +177,7 @@ func TestVariablesAreReplacedAndSecretsStayTokens(t *testing.T) {
 	t.Parallel()
 	in := input(project("[run.environment.env]\nURL = \"https://{{ vars.REGION }}.example\"\nKEY = \"{{ secrets.KEY }}\"\nTEXT = \"{{ goal }}\"\n"))
 	want := map[string]string{"URL": "https://eu-1.example", "KEY": "{{ secrets.KEY }}", "TEXT": "{{ goal }}"}
-	if diff := cmp.Diff(want, resolve(t, in).Definition.Environment.Env); diff != "" {
+	if diff := cmp.Diff(want, resolve(t, in).Environment.Env); diff != "" {
 		t.Errorf("Env (-want +got)\n%s", diff)
 	}
 }
@@ -240,13 +185,13 @@ func TestVariablesAreReplacedAndSecretsStayTokens(t *testing.T) {
 func TestWhatTheProviderIgnoresIsAWarningAtItsPlace(t *testing.T) {
 	t.Parallel()
 	in := input(project("[run.environment.resources]\ndisk = \"20GB\"\n"))
-	in.Catalogue = config.CatalogueOf(server("default", func(e *berth.Environment) { e.CWD = ptr("/srv") }))
+	in.Catalogue = catalogueOf(server("default", func(e *berth.Environment) { e.CWD = ptr("/srv") }))
 	r := resolve(t, in)
 	want := []berth.Problem{
 		{Location: ".berth/project.toml:2: run.environment.resources.disk", Message: "is ignored: the docker provider sets no disk limit"},
 		{Location: "environment.cwd", Message: "is ignored: the docker provider has its own workspace; use run.working_dir for a directory in it"},
 	}
-	if diff := cmp.Diff(want, r.Warnings); diff != "" || !cmp.Equal(r.Warnings, r.Definition.Warnings) {
+	if diff := cmp.Diff(want, r.Warnings); diff != "" {
 		t.Errorf("Warnings (-want +got)\n%s", diff)
 	}
 }
@@ -262,12 +207,12 @@ func TestLocalRunsTakeTheirDirectoryByTheRules(t *testing.T) {
 	}
 	in := input()
 	in.Request.Environment, in.Request.SourceDirectory = "local", dir
-	d := resolve(t, in).Definition
+	d := resolve(t, in)
 	if d.Directory != dir || d.Target != (berth.Target{}) || d.Environment.ID != "local" || d.Environment.Provider != berth.ProviderLocal {
 		t.Errorf("source directory: %q, target %+v", d.Directory, d.Target)
 	}
 	in.Request.Target = &berth.Target{Kind: berth.TargetFolder, Path: filepath.Join(dir, "link", ".")}
-	d = resolve(t, in).Definition
+	d = resolve(t, in)
 	if d.Directory != dir || d.Target.Path != dir {
 		t.Errorf("folder: %q, target %+v; want the canonical path in both", d.Directory, d.Target)
 	}
@@ -283,7 +228,7 @@ func TestGitTargetsAreStoredInOneSpelling(t *testing.T) {
 	in := input()
 	in.Request.Target = &berth.Target{Kind: berth.TargetGit, Origin: "git@github.com:o/r.git", Branch: "main", SHA: strings.Repeat("AB", 20)}
 	want := berth.Target{Kind: berth.TargetGit, Origin: "https://github.com/o/r.git", Branch: "main", SHA: strings.Repeat("ab", 20)}
-	if diff := cmp.Diff(want, resolve(t, in).Definition.Target); diff != "" {
+	if diff := cmp.Diff(want, resolve(t, in).Target); diff != "" {
 		t.Errorf("Target (-want +got)\n%s", diff)
 	}
 }

@@ -32,18 +32,17 @@ var checkOrder = []string{
 // check of the report is there, whatever is wrong. An error is only returned
 // when the server itself cannot tell.
 func (p *Plane) Preflight(ctx context.Context, req berth.RunRequest) (berth.Preflight, error) {
-	resolved, err := p.resolve(ctx, req)
+	def, err := p.resolve(ctx, req)
 	if err != nil {
 		return unresolved(err)
 	}
-	def := resolved.Definition
 	r := report{}
 	r.passed(checkRequest, "the request and its files are in order")
 	r.passed(checkEnvironments, "environment "+string(def.Environment.ID)+" is resolved")
 	r.passed(checkProvider, "provider "+string(def.Environment.Provider)+" is enabled")
 	r.passed(checkSettings, "the provider takes every setting")
-	if len(resolved.Warnings) > 0 {
-		r[checkSettings] = berth.Check{Status: berth.CheckWarning, Summary: "the provider ignores some settings", Details: resolved.Warnings}
+	if len(def.Warnings) > 0 {
+		r[checkSettings] = berth.Check{Status: berth.CheckWarning, Summary: "the provider ignores some settings", Details: def.Warnings}
 	}
 	r.passed(checkTarget, targetSummary(def.Target))
 	r.passed(checkDirectory, "the provider has its own workspace")
@@ -63,7 +62,7 @@ func (p *Plane) Preflight(ctx context.Context, req berth.RunRequest) (berth.Pref
 		}
 	}
 	r[checkReachable] = p.reach(ctx, def.Environment.Provider)
-	return r.preflight(&def, resolved.Sources), nil
+	return r.preflight(&def, def.EnvironmentFrom), nil
 }
 
 // reachTime is how long a provider may take to answer a preflight.

@@ -9,7 +9,7 @@ import (
 )
 
 // resolve makes a run's definition. Errors: those of config.Resolve.
-func (p *Plane) resolve(ctx context.Context, req berth.RunRequest) (config.Resolved, error) {
+func (p *Plane) resolve(ctx context.Context, req berth.RunRequest) (berth.Definition, error) {
 	return config.Resolve(config.Input{
 		Request: req, Catalogue: p.catalogue(ctx), ServerDefault: p.ServerDefault,
 		Variables: p.variables(ctx), Policy: p.policy(), Directories: p.Directories,

@@ -14,11 +14,10 @@ import (
 // that are missing or no tokens; too_large; unavailable, and then the run that
 // was recorded has failed.
 func (p *Plane) CreateRun(ctx context.Context, req berth.RunRequest, createdBy string) (berth.RunID, error) {
-	resolved, err := p.resolve(ctx, req)
+	def, err := p.resolve(ctx, req)
 	if err != nil {
 		return "", err
 	}
-	def := resolved.Definition
 	problems, err := p.checkSecrets(ctx, def)
 	if err != nil {
 		return "", err
