@@ -1,0 +1,84 @@
+package agentapi
+
+import (
+	"context"
+	"crypto/sha256"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/ids"
+)
+
+// Providers are what an agent serves, by kind.
+type Providers map[berth.ProviderKind]berth.Provider
+
+// Config is what a Server needs. Token, and Installation with Providers or
+// Adopt, are required.
+type Config struct {
+	// Token is the bearer that every request must have.
+	Token string
+	// Installation is the only one that is served: one control plane would sweep
+	// away the sandboxes of another.
+	Installation berth.InstallationID
+	Providers    Providers
+	// Adopt stands for both while it is not known yet whom the agent belongs to.
+	// It is called with the installation that the first caller with the token
+	// names, and again when it failed.
+	Adopt func(context.Context, berth.InstallationID) (Providers, error)
+	// Capacity looks at the host.
+	Capacity func() (Capacity, error)
+	// MinFreeDisk is how many bytes have to be free for a new sandbox.
+	MinFreeDisk int64
+	Version     berth.Version
+	Clock       berth.Clock // the system's when nil
+	IDs         berth.IDs   // of requests; made from Clock when nil
+	Logger      *slog.Logger
+}
+
+// Server is the API of one agent. It is safe for concurrent use.
+type Server struct {
+	config Config
+	token  [sha256.Size]byte
+	mux    *http.ServeMux
+
+	mu    sync.Mutex // guards owner
+	owner *owner     // nil until it is known
+}
+
+// owner is the installation that the agent belongs to.
+type owner struct {
+	installation berth.InstallationID
+	providers    Providers
+}
+
+// New makes the handler. Error: invalid without a token, or without providers
+// and a way to them.
+func New(config Config) (*Server, error) {
+	if config.Token == "" || strings.TrimSpace(config.Token) != config.Token {
+		return nil, berth.FieldErrorf(berth.CodeInvalid, "token", "must be set, without blanks around it")
+	}
+	if config.Clock == nil {
+		config.Clock = berth.SystemClock{}
+	}
+	if config.IDs == nil {
+		config.IDs = ids.New(config.Clock)
+	}
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{config: config, token: sha256.Sum256([]byte(config.Token)), mux: http.NewServeMux()}
+	switch {
+	case config.Installation != "" && len(config.Providers) > 0:
+		s.owner = &owner{config.Installation, config.Providers}
+	case config.Installation != "" || config.Adopt == nil:
+		return nil, berth.FieldErrorf(berth.CodeInvalid, "providers", "must be set together with the installation, or found by Adopt")
+	}
+	for _, route := range s.routes() {
+		s.mux.Handle(route.method+" "+route.pattern, s.handler(route))
+	}
+	s.mux.Handle("/", s.handler(route{handle: unknownPath}))
+	return s, nil
+}

@@ -1,0 +1,176 @@
+//go:build linux
+
+package remote_test
+
+import (
+	"bytes"
+	"crypto/tls"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/hostagent/agentapi"
+	"github.com/berth-dev/berth/shared/sandbox/local"
+	"github.com/berth-dev/berth/shared/sandbox/remote"
+	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
+)
+
+const (
+	token        = "test-token-of-the-agent"
+	installation = berth.InstallationID("test")
+)
+
+var lastID atomic.Int64
+
+// newID is a ULID with a number at its end.
+func newID() berth.SandboxID {
+	n := "00000000" + strings.ToLower(strconv.FormatInt(lastID.Add(1), 10))
+	return berth.SandboxID("01brz3ndektsv4rrff" + n[len(n)-8:])
+}
+
+func spec(t testing.TB) berth.SandboxSpec {
+	return berth.SandboxSpec{ID: newID(), Installation: installation, Run: "01arz3ndektsv4rrffq69g5fav", Directory: t.TempDir()}
+}
+
+// agent is a host agent in this process that can be killed and started again.
+type agent struct {
+	root, guest, address string
+	certificate          tls.Certificate
+	serve                func(agentapi.Config) http.Handler // nil for the server alone
+	provider             *local.Provider
+	server               *http.Server
+	served               sync.WaitGroup
+}
+
+// newCertificate takes that of a test server, which is as good as any.
+func newCertificate(t testing.TB) tls.Certificate {
+	t.Helper()
+	s := httptest.NewUnstartedServer(nil)
+	s.StartTLS()
+	defer s.Close()
+	return s.TLS.Certificates[0]
+}
+
+func startAgent(t testing.TB) *agent {
+	t.Helper()
+	a := &agent{
+		root: filepath.Join(t.TempDir(), "sandboxes"), guest: sandboxtest.BuildGuest(t), address: "127.0.0.1:0", certificate: newCertificate(t),
+	}
+	a.start(t)
+	t.Cleanup(a.stop)
+	return a
+}
+
+func (a *agent) start(t testing.TB) {
+	t.Helper()
+	provider, err := local.New(local.Config{Root: a.root, GuestPath: a.guest, Installation: installation})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := agentapi.Config{
+		Token: token, Installation: installation, Providers: agentapi.Providers{berth.ProviderLocal: provider},
+	}
+	handler, err := agentapi.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", a.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.address = l.Addr().String()
+	a.provider = provider
+	a.server = &http.Server{Handler: handler, TLSConfig: &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{a.certificate}}}
+	server := a.server
+	a.served.Go(func() { _ = server.ServeTLS(l, "", "") }) // it ends with the server
+}
+
+// stop breaks off what is being answered, as a death would.
+func (a *agent) stop() {
+	a.server.Close()
+	a.served.Wait()
+	a.provider.Close()
+}
+
+func (a *agent) config() remote.Config {
+	return remote.Config{
+		URL: "https://" + a.address, Fingerprint: agentapi.FingerprintOf(a.certificate.Certificate[0]), Token: token,
+		Kind: berth.ProviderLocal, Installation: installation,
+	}
+}
+
+func connect(t testing.TB, config remote.Config) *remote.Provider {
+	t.Helper()
+	p, err := remote.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	return p
+}
+
+func TestRemoteKeepsTheContractOfProviders(t *testing.T) {
+	t.Parallel()
+	sandboxtest.Run(t, func(t *testing.T) sandboxtest.Fixture {
+		a := startAgent(t)
+		p := connect(t, a.config())
+		return sandboxtest.Fixture{
+			Provider: p,
+			Spec:     spec,
+			Reopen: func(sub testing.TB) berth.Provider {
+				a.stop()
+				a.start(sub)
+				return p // whose idle connections are dead
+			},
+			KillGuest: func(t testing.TB, ref berth.SandboxRef) {
+				if err := syscall.Kill(a.guestPID(t, ref.ID), syscall.SIGKILL); err != nil {
+					t.Fatal(err)
+				}
+			},
+			Processes: func(_ testing.TB, _ berth.SandboxRef, marker string) int { return len(processes(marker)) },
+			Leftovers: func(_ testing.TB, id berth.SandboxID) []string {
+				left := processes(string(id))
+				if _, err := os.Stat(filepath.Join(a.root, string(id))); !os.IsNotExist(err) {
+					left = append(left, "its folder")
+				}
+				return left
+			},
+		}
+	})
+}
+
+// guestPID finds the guest by its command line, which names the folder.
+func (a *agent) guestPID(t testing.TB, id berth.SandboxID) int {
+	t.Helper()
+	pids := processes("berth-guest\x00-dir\x00" + filepath.Join(a.root, string(id)))
+	if len(pids) != 1 {
+		t.Fatalf("%d guests", len(pids))
+	}
+	pid, _ := strconv.Atoi(pids[0])
+	return pid
+}
+
+// processes lists the living processes whose command line holds text.
+func processes(text string) []string {
+	var pids []string
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if err == nil && bytes.Contains(b, []byte(text)) {
+			pids = append(pids, filepath.Base(filepath.Dir(file)))
+		}
+	}
+	return pids
+}
+
+const limit = time.Minute
