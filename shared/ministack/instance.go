@@ -31,7 +31,7 @@ const (
 )
 
 // services are what the tests of this repository use.
-const services = "dynamodb,secretsmanager"
+const services = "dynamodb,secretsmanager,s3,lambda,stepfunctions,iam,logs"
 
 // shared is the emulator of this test binary, while a test uses it.
 var shared struct {
