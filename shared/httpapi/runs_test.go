@@ -190,7 +190,7 @@ func (f *fixture) appendOutput(id berth.RunID, stage berth.StageID, from int64, 
 func (f *fixture) endStage(id berth.RunID, stage berth.StageID, exit berth.Exit) {
 	f.t.Helper()
 	f.change(id, func(c *records.Change) error {
-		st, err := c.Stage(stage)
+		st, err := c.Stage(f.t.Context(), stage)
 		if err != nil {
 			return err
 		}

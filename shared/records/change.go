@@ -12,7 +12,6 @@ import (
 type Change struct {
 	Head Head
 
-	ctx    context.Context
 	store  *Store
 	held   []heldItem
 	events []berth.Event
@@ -35,7 +34,7 @@ func (s *Store) ChangeRun(ctx context.Context, id berth.RunID, change func(*Chan
 			return head, err
 		}
 		before := head.Status
-		c := &Change{Head: head, ctx: ctx, store: s}
+		c := &Change{Head: head, store: s}
 		if err := change(c); err != nil {
 			if err == ErrUnchanged {
 				return head, nil

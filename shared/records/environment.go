@@ -76,7 +76,7 @@ func staleEnvironment(id berth.EnvironmentID) *berth.Error {
 // SeedOnce creates e the first time that this installation is opened and never
 // again: a person's deletion of it lasts.
 func (s *Store) SeedOnce(ctx context.Context, e berth.Environment) error {
-	mark := berth.Item{PK: pkMeta, SK: "seeded#" + string(e.ID), Body: []byte(`{"schema":1,"value":true}`)}
+	mark := berth.Item{PK: pkMeta, SK: "seeded#" + string(e.ID), Body: markBody()}
 	item, err := environmentItem(e, 0)
 	if err != nil {
 		return err

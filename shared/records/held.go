@@ -1,6 +1,8 @@
 package records
 
 import (
+	"context"
+
 	"github.com/berth-dev/berth/shared/berth"
 )
 
@@ -22,7 +24,7 @@ func (h *held[T]) item() (berth.Item, error) { return h.encode(h.value, h.versio
 func (h *held[T]) key() [2]string { return h.at }
 
 // hold reads a record once a Change; everybody who asks gets the same one.
-func hold[T any](c *Change, pk, sk string, encode func(T, int64) (berth.Item, error)) (*held[T], error) {
+func hold[T any](ctx context.Context, c *Change, pk, sk string, encode func(T, int64) (berth.Item, error)) (*held[T], error) {
 	at := [2]string{pk, sk}
 	for _, h := range c.held {
 		if h.key() == at {
@@ -30,7 +32,7 @@ func hold[T any](c *Change, pk, sk string, encode func(T, int64) (berth.Item, er
 		}
 	}
 	h := &held[T]{at: at, encode: encode}
-	version, err := c.store.find(c.ctx, pk, sk, &h.value)
+	version, err := c.store.find(ctx, pk, sk, &h.value)
 	if err != nil && !isNotFound(err) {
 		return nil, err
 	}
@@ -43,8 +45,8 @@ func hold[T any](c *Change, pk, sk string, encode func(T, int64) (berth.Item, er
 
 // Stage returns the stage for reading and changing; it is written with the
 // rest. Error: not_found.
-func (c *Change) Stage(id berth.StageID) (*berth.Stage, error) {
-	h, err := hold(c, pkRun(c.Head.ID), skStage(id), func(stage berth.Stage, version int64) (berth.Item, error) {
+func (c *Change) Stage(ctx context.Context, id berth.StageID) (*berth.Stage, error) {
+	h, err := hold(ctx, c, pkRun(c.Head.ID), skStage(id), func(stage berth.Stage, version int64) (berth.Item, error) {
 		return stageItem(c.Head.ID, stage, version)
 	})
 	if err != nil {
@@ -55,9 +57,9 @@ func (c *Change) Stage(id berth.StageID) (*berth.Stage, error) {
 
 // Sandbox returns the run's sandbox for reading and changing; it is written
 // with the rest. Error: not_found.
-func (c *Change) Sandbox() (*berth.Sandbox, error) {
+func (c *Change) Sandbox(ctx context.Context) (*berth.Sandbox, error) {
 	id := c.Head.Sandbox
-	h, err := hold(c, pkSandbox, string(id), sandboxItem)
+	h, err := hold(ctx, c, pkSandbox, string(id), sandboxItem)
 	if err != nil {
 		return nil, rename(err, berth.CodeNotFound, noSandbox(id))
 	}
@@ -76,8 +78,8 @@ func (c *Change) SetSandboxStatus(sb *berth.Sandbox, status berth.SandboxStatus,
 
 // Command returns the record of a command in the run's sandbox for reading and
 // changing; one that is not there yet is made from fresh. It is written with the rest.
-func (c *Change) Command(fresh berth.Command) (*berth.Command, error) {
-	h, err := hold(c, pkCommands(fresh.Sandbox), skCommand(fresh.ID), commandItem)
+func (c *Change) Command(ctx context.Context, fresh berth.Command) (*berth.Command, error) {
+	h, err := hold(ctx, c, pkCommands(fresh.Sandbox), skCommand(fresh.ID), commandItem)
 	if isNotFound(err) {
 		h.value = fresh
 		h.value.CreatedAt = c.store.Clock.Now()

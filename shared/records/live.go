@@ -2,6 +2,7 @@ package records
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/berth-dev/berth/shared/berth"
 )
@@ -14,8 +15,11 @@ const liveVersion = 1
 // transactions that create and end the run, so that finding the live runs reads
 // neither an eventual index nor all runs there ever were.
 func liveItem(id berth.RunID, version int64) berth.Item {
-	return berth.Item{PK: pkLive, SK: string(id), Version: version, Body: []byte(`{"schema":1,"value":true}`)}
+	return berth.Item{PK: pkLive, SK: string(id), Version: version, Body: markBody()}
 }
+
+// markBody is that of items whose being there is all they say.
+func markBody() []byte { return fmt.Appendf(nil, `{"schema":%d,"value":true}`, Schema) }
 
 // ListLiveRuns returns the ids of all runs that have not ended, oldest first.
 func (s *Store) ListLiveRuns(ctx context.Context) ([]berth.RunID, error) {

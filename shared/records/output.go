@@ -54,7 +54,7 @@ func (s *Store) AppendOutput(ctx context.Context, run berth.RunID, stage berth.S
 	}
 	var st *berth.Stage
 	done.Head, err = s.ChangeRun(ctx, run, func(c *Change) error {
-		if st, err = c.Stage(stage); err != nil {
+		if st, err = c.Stage(ctx, stage); err != nil {
 			return err
 		}
 		done.Ours = st.Offset == from && !st.Status.Ended()

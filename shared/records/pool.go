@@ -117,8 +117,8 @@ func (s *Store) ListPooled(ctx context.Context, environment berth.EnvironmentID)
 
 // ClaimPooled gives the run a ready sandbox of its environment and recipe in
 // place of the one it was going to make, or says that there is none.
-func (c *Change) ClaimPooled(recipe string) (claimed bool, err error) {
-	pooled, err := c.store.ListPooled(c.ctx, c.Head.Environment)
+func (c *Change) ClaimPooled(ctx context.Context, recipe string) (claimed bool, err error) {
+	pooled, err := c.store.ListPooled(ctx, c.Head.Environment)
 	if err != nil {
 		return false, err
 	}
@@ -126,12 +126,12 @@ func (c *Change) ClaimPooled(recipe string) (claimed bool, err error) {
 		if !p.Ready || p.Recipe != recipe {
 			continue
 		}
-		unused, err := c.store.Table.Get(c.ctx, pkSandbox, string(c.Head.Sandbox))
+		unused, err := c.store.Table.Get(ctx, pkSandbox, string(c.Head.Sandbox))
 		if err != nil {
 			return false, rename(err, berth.CodeNotFound, noSandbox(c.Head.Sandbox))
 		}
 		c.Head.Sandbox = p.Sandbox
-		sb, err := c.Sandbox()
+		sb, err := c.Sandbox(ctx)
 		if err != nil {
 			return false, err
 		}

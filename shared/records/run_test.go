@@ -54,13 +54,13 @@ func TestARunOfTheMostStagesIsWrittenAndEndedInOneTransactionEach(t *testing.T) 
 	}
 	_, err = f.ChangeRun(t.Context(), head.ID, func(c *records.Change) error {
 		for _, s := range stages {
-			stage, err := c.Stage(s.ID)
+			stage, err := c.Stage(t.Context(), s.ID)
 			if err != nil {
 				return err
 			}
 			stage.Status = berth.StageSkipped
 		}
-		sb, err := c.Sandbox()
+		sb, err := c.Sandbox(t.Context())
 		if err != nil {
 			return err
 		}
@@ -130,7 +130,7 @@ func TestAChangeThatFailsWritesNothing(t *testing.T) {
 	}
 	_, err = f.ChangeRun(t.Context(), "nobody", func(*records.Change) error { return nil })
 	wantCode(t, "ChangeRun of nothing", err, berth.CodeNotFound)
-	_, err = f.ChangeRun(t.Context(), id, func(c *records.Change) error { _, err := c.Stage("99-none"); return err })
+	_, err = f.ChangeRun(t.Context(), id, func(c *records.Change) error { _, err := c.Stage(t.Context(), "99-none"); return err })
 	wantCode(t, "a stage that is not there", err, berth.CodeNotFound)
 }
 

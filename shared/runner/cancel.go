@@ -27,7 +27,7 @@ func (r *Runner) Cancel(ctx context.Context, id berth.RunID) error {
 		c.Head.CancelRequested, c.Head.Outcome = true, &o
 		c.Event(berth.Event{Kind: berth.EventCancelRequested})
 		if c.Head.Status == berth.RunSubmitted || c.Head.Status == berth.RunQueued {
-			return r.endUnprovisioned(c, stages)
+			return r.endUnprovisioned(ctx, c, stages)
 		}
 		return nil
 	})
@@ -38,13 +38,13 @@ func (r *Runner) Cancel(ctx context.Context, id berth.RunID) error {
 }
 
 // endUnprovisioned ends a run for which nothing was made.
-func (r *Runner) endUnprovisioned(c *records.Change, stages []berth.Stage) error {
+func (r *Runner) endUnprovisioned(ctx context.Context, c *records.Change, stages []berth.Stage) error {
 	for _, stage := range stages {
-		if err := r.abandon(c, stage.ID); err != nil {
+		if err := r.abandon(ctx, c, stage.ID); err != nil {
 			return err
 		}
 	}
-	sb, err := c.Sandbox()
+	sb, err := c.Sandbox(ctx)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (r *Runner) Abandon(ctx context.Context, id berth.RunID, cause error) error
 			return records.ErrUnchanged // it was started after all
 		}
 		c.Head.Outcome = &records.Outcome{Status: berth.RunFailed, Reason: &reason}
-		return r.endUnprovisioned(c, stages)
+		return r.endUnprovisioned(ctx, c, stages)
 	})
 	return err
 }

@@ -21,7 +21,7 @@ func (r *Runner) Finish(ctx context.Context, s State) (State, error) {
 		}
 		for _, stage := range stages {
 			if !stage.Status.Ended() {
-				if err := r.abandon(c, stage.ID); err != nil {
+				if err := r.abandon(ctx, c, stage.ID); err != nil {
 					return err
 				}
 			}
@@ -38,8 +38,8 @@ func (r *Runner) Finish(ctx context.Context, s State) (State, error) {
 }
 
 // abandon closes a stage that did not come to its own end.
-func (r *Runner) abandon(c *records.Change, id berth.StageID) error {
-	stage, err := c.Stage(id)
+func (r *Runner) abandon(ctx context.Context, c *records.Change, id berth.StageID) error {
+	stage, err := c.Stage(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (r *Runner) abandon(c *records.Change, id berth.StageID) error {
 		if c.Head.Outcome.Status == berth.RunCancelled {
 			exit = berth.Exit{Code: -1, Reason: berth.ExitCancelled}
 		}
-		return r.closeStage(c, stage, exit)
+		return r.closeStage(ctx, c, stage, exit)
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ func (r *Runner) unattached(s State, provider berth.Provider, heard bool) State 
 }
 
 // closeStage records the end of a stage within a change.
-func (r *Runner) closeStage(c *records.Change, stage *berth.Stage, exit berth.Exit) error {
+func (r *Runner) closeStage(ctx context.Context, c *records.Change, stage *berth.Stage, exit berth.Exit) error {
 	now := r.Clock.Now()
 	stage.Exit, stage.EndedAt = &exit, &now
 	switch {
@@ -88,7 +88,7 @@ func (r *Runner) closeStage(c *records.Change, stage *berth.Stage, exit berth.Ex
 	if o := c.Head.Outcome; o != nil && o.Exit == nil {
 		o.Exit = &exit
 	}
-	cmd, err := c.Command(berth.Command{ID: stage.Command, Sandbox: c.Head.Sandbox, Stage: stage.ID, StartedAt: stage.StartedAt})
+	cmd, err := c.Command(ctx, berth.Command{ID: stage.Command, Sandbox: c.Head.Sandbox, Stage: stage.ID, StartedAt: stage.StartedAt})
 	if err != nil {
 		return err
 	}

@@ -160,7 +160,7 @@ func (f *follower) flush(ctx context.Context, exit *berth.Exit) (ended bool, err
 		if exit == nil {
 			return nil
 		}
-		return f.runner.closeStage(c, stage, *exit)
+		return f.runner.closeStage(ctx, c, stage, *exit)
 	})
 	if err != nil {
 		return false, err

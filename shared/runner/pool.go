@@ -196,7 +196,7 @@ func (r *Runner) claim(ctx context.Context, provider berth.Provider, head record
 			if c.Head.Pool != "" {
 				return records.ErrUnchanged
 			}
-			claimed, err := c.ClaimPooled(berth.Recipe(def.Environment))
+			claimed, err := c.ClaimPooled(ctx, berth.Recipe(def.Environment))
 			c.Head.Pool = madeCold
 			if claimed {
 				c.Head.Pool = fromPool

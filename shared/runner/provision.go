@@ -99,7 +99,7 @@ func (r *Runner) ready(ctx context.Context, s State, state berth.SandboxState) (
 		if c.Head.Status == berth.RunRunning {
 			return records.ErrUnchanged
 		}
-		sb, err := c.Sandbox()
+		sb, err := c.Sandbox(ctx)
 		if err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ func (r *Runner) ready(ctx context.Context, s State, state berth.SandboxState) (
 // stillCreating records how far the sandbox is and waits.
 func (r *Runner) stillCreating(ctx context.Context, s State, state berth.SandboxState) (State, error) {
 	head, live, err := r.changeLive(ctx, s.Run, func(c *records.Change) error {
-		sb, err := c.Sandbox()
+		sb, err := c.Sandbox(ctx)
 		if err != nil {
 			return err
 		}

@@ -65,7 +65,7 @@ func (r *Runner) begin(ctx context.Context, run berth.RunID, id berth.StageID, s
 		if !started {
 			return records.ErrUnchanged
 		}
-		stage, err := c.Stage(id)
+		stage, err := c.Stage(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -75,7 +75,7 @@ func (r *Runner) begin(ctx context.Context, run berth.RunID, id berth.StageID, s
 		}
 		now := r.Clock.Now()
 		stage.Status, stage.StartedAt, c.Head.Stage = berth.StageRunning, &now, id
-		cmd, err := c.Command(commandOf(sb, *stage, spec))
+		cmd, err := c.Command(ctx, commandOf(sb, *stage, spec))
 		if err != nil {
 			return err
 		}
@@ -112,7 +112,7 @@ func (r *Runner) notStarted(ctx context.Context, s State, err error, dead bool) 
 	}
 	refused := !dead && berth.CodeOf(err) != berth.CodeNotFound && berth.CodeOf(err) != berth.CodeConflict
 	_, _, changed := r.changeLive(ctx, s.Run, func(c *records.Change) error {
-		stage, found := c.Stage(s.Stage)
+		stage, found := c.Stage(ctx, s.Stage)
 		if found != nil {
 			return found
 		}
@@ -124,7 +124,7 @@ func (r *Runner) notStarted(ctx context.Context, s State, err error, dead bool) 
 		if refused && !ending(c.Head) {
 			c.Head.Outcome = &records.Outcome{Status: berth.RunFailed, Reason: &reason, Exit: &exit}
 		}
-		return r.closeStage(c, stage, exit)
+		return r.closeStage(ctx, c, stage, exit)
 	})
 	return s.to(NextFollow), changed
 }

@@ -80,7 +80,7 @@ func (s sweeps) live() records.Head {
 		s.t.Fatal(err)
 	}
 	head, err := s.records.ChangeRun(s.t.Context(), id, func(c *records.Change) error {
-		sb, err := c.Sandbox()
+		sb, err := c.Sandbox(s.t.Context())
 		c.SetSandboxStatus(sb, berth.SandboxReady, nil)
 		c.SetStatus(berth.RunRunning)
 		return err
@@ -279,7 +279,7 @@ func (s sweeps) ended(change func(*berth.Sandbox)) berth.SandboxID {
 	s.t.Helper()
 	head := s.live()
 	_, err := s.records.ChangeRun(s.t.Context(), head.ID, func(c *records.Change) error {
-		sb, err := c.Sandbox()
+		sb, err := c.Sandbox(s.t.Context())
 		if err != nil {
 			return err
 		}

@@ -103,7 +103,7 @@ func (r *Runner) carryOut(ctx context.Context, provider berth.Provider, ref bert
 // settle records what became of the sandbox, and how to get back into it.
 func (r *Runner) settle(ctx context.Context, run berth.RunID, what fate) error {
 	_, _, err := r.changeLive(ctx, run, func(c *records.Change) error {
-		sb, err := c.Sandbox()
+		sb, err := c.Sandbox(ctx)
 		if err != nil {
 			return err
 		}
