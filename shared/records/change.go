@@ -2,6 +2,7 @@ package records
 
 import (
 	"context"
+	"errors"
 
 	"github.com/berth-dev/berth/shared/berth"
 )
@@ -27,42 +28,46 @@ var ErrUnchanged = berth.Errorf(berth.CodeInternal, "nothing to change")
 // function is called again. Statuses move only as RunStatus.CanBecome allows,
 // and an ended run is never written: that is a conflict.
 func (s *Store) ChangeRun(ctx context.Context, id berth.RunID, change func(*Change) error) (Head, error) {
-	for race := range maxRaces {
-		s.giveWay(ctx, race)
-		head, version, err := s.findHead(ctx, id)
-		if err != nil {
-			return head, err
+	var head Head
+	err := s.race(ctx, "run "+string(id), func() error {
+		var version int64
+		var err error
+		if head, version, err = s.findHead(ctx, id); err != nil {
+			return err
 		}
 		before := head.Status
 		c := &Change{Head: head, store: s}
 		if err := change(c); err != nil {
-			if err == ErrUnchanged {
-				return head, nil
-			}
-			return head, err
+			return unlessUnchanged(err)
 		}
 		if before.Ended() {
-			return head, berth.Errorf(berth.CodeConflict, "run %s has ended: it is %s", id, before)
+			return berth.Errorf(berth.CodeConflict, "run %s has ended: it is %s", id, before)
 		}
 		if c.Head.Status != before && !before.CanBecome(c.Head.Status) {
-			return head, berth.Errorf(berth.CodeInternal, "run %s cannot go from %s to %s", id, before, c.Head.Status)
+			return berth.Errorf(berth.CodeInternal, "run %s cannot go from %s to %s", id, before, c.Head.Status)
 		}
 		writes, err := c.transaction(version)
 		if err != nil {
-			return head, err
+			return err
 		}
-		err = s.Table.Transact(ctx, writes)
-		if err == nil {
-			if s.Notifier != nil {
-				s.Notifier.Notify(RunTopic(id))
-			}
-			return c.Head, nil
+		if err := s.Table.Transact(ctx, writes); err != nil {
+			return berth.Wrap(err, "changing run "+string(id))
 		}
-		if !isStale(err) {
-			return head, berth.Wrap(err, "changing run "+string(id))
+		head = c.Head
+		if s.Notifier != nil {
+			s.Notifier.Notify(RunTopic(id))
 		}
+		return nil
+	})
+	return head, err
+}
+
+// unlessUnchanged is the error of a change function, but for ErrUnchanged.
+func unlessUnchanged(err error) error {
+	if errors.Is(err, ErrUnchanged) {
+		return nil
 	}
-	return Head{}, berth.Errorf(berth.CodeUnavailable, "run %s is being changed by others: try again", id)
+	return err
 }
 
 // Event adds an event; its run, number and time are filled in.

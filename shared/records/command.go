@@ -46,29 +46,25 @@ func (s *Store) FindCommand(ctx context.Context, sandbox berth.SandboxID, id ber
 
 // ChangeCommand lets change work on the record until it is written before
 // anybody else's change. ErrUnchanged ends it without a write.
-func (s *Store) ChangeCommand(ctx context.Context, sandbox berth.SandboxID, id berth.CommandID, change func(*berth.Command) error) (berth.Command, error) {
-	for race := range maxRaces {
-		s.giveWay(ctx, race)
-		var cmd berth.Command
+func (s *Store) ChangeCommand(ctx context.Context, sandbox berth.SandboxID, id berth.CommandID, change func(*berth.Command) error) (cmd berth.Command, err error) {
+	what := "command " + string(id)
+	err = s.race(ctx, what, func() error {
+		cmd = berth.Command{}
 		version, err := s.find(ctx, pkCommands(sandbox), skCommand(id), &cmd)
 		if err != nil {
-			return cmd, rename(err, berth.CodeNotFound, noCommand(sandbox, id))
+			return rename(err, berth.CodeNotFound, noCommand(sandbox, id))
 		}
 		if err := change(&cmd); err != nil {
-			if err == ErrUnchanged {
-				return cmd, nil
-			}
-			return cmd, err
+			return unlessUnchanged(err)
 		}
 		item, err := commandItem(cmd, version)
 		if err != nil {
-			return cmd, err
+			return err
 		}
-		if _, err = s.Table.Put(ctx, item); !isStale(err) {
-			return cmd, berth.Wrap(err, "changing command "+string(id))
-		}
-	}
-	return berth.Command{}, berth.Errorf(berth.CodeUnavailable, "command %s is being changed by others: try again", id)
+		_, err = s.Table.Put(ctx, item)
+		return berth.Wrap(err, "changing "+what)
+	})
+	return cmd, err
 }
 
 func noCommand(sandbox berth.SandboxID, id berth.CommandID) *berth.Error {
@@ -77,8 +73,8 @@ func noCommand(sandbox berth.SandboxID, id berth.CommandID) *berth.Error {
 
 // DeleteCommand forgets a command that was never started; an absent one is no error.
 func (s *Store) DeleteCommand(ctx context.Context, sandbox berth.SandboxID, id berth.CommandID) error {
-	for race := range maxRaces {
-		s.giveWay(ctx, race)
+	what := "command " + string(id)
+	return s.race(ctx, what, func() error {
 		item, err := s.Table.Get(ctx, pkCommands(sandbox), skCommand(id))
 		if isNotFound(err) {
 			return nil
@@ -86,9 +82,6 @@ func (s *Store) DeleteCommand(ctx context.Context, sandbox berth.SandboxID, id b
 		if err != nil {
 			return err
 		}
-		if err := s.Table.Delete(ctx, item.PK, item.SK, item.Version); !isStale(err) {
-			return berth.Wrap(err, "forgetting command "+string(id))
-		}
-	}
-	return berth.Errorf(berth.CodeUnavailable, "command %s is being changed by others: try again", id)
+		return berth.Wrap(s.Table.Delete(ctx, item.PK, item.SK, item.Version), "forgetting "+what)
+	})
 }

@@ -16,25 +16,20 @@ type Installation struct {
 const skInstallation = "installation"
 
 // OpenInstallation returns the installation of this table and makes it the first time.
-func (s *Store) OpenInstallation(ctx context.Context) (Installation, error) {
-	for race := range maxRaces {
-		s.giveWay(ctx, race)
-		var in Installation
-		_, err := s.find(ctx, pkMeta, skInstallation, &in)
-		if !isNotFound(err) {
-			return in, err
+func (s *Store) OpenInstallation(ctx context.Context) (in Installation, err error) {
+	err = s.race(ctx, "the installation's record", func() error {
+		if _, err := s.find(ctx, pkMeta, skInstallation, &in); !isNotFound(err) {
+			return err
 		}
 		in = Installation{ID: berth.InstallationID(s.IDs.NewID()), CreatedAt: s.Clock.Now()}
 		body, err := encode(in)
 		if err != nil {
-			return in, err
+			return err
 		}
 		_, err = s.Table.Put(ctx, berth.Item{PK: pkMeta, SK: skInstallation, Body: body})
-		if !isStale(err) {
-			return in, err
-		}
-	}
-	return Installation{}, berth.Errorf(berth.CodeUnavailable, "the installation's record could not be written")
+		return err
+	})
+	return in, err
 }
 
 func (s *Store) installedAt(ctx context.Context) (time.Time, error) {

@@ -16,6 +16,8 @@ const (
 	pkSandbox     = "sandbox"
 	pkLive        = "live"
 	pkLimit       = "limit"
+	pkKey         = "key"
+	pkKeyHash     = "keyhash"
 
 	skHead       = "head"
 	skDefinition = "def"

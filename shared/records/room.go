@@ -60,8 +60,8 @@ func (s *Store) dropEnded(ctx context.Context, r *room) (dropped bool, err error
 }
 
 func (s *Store) changeRoom(ctx context.Context, scope string, change func(*room) (changed bool, err error)) error {
-	for race := range maxRaces {
-		s.giveWay(ctx, race)
+	what := "limit " + scope
+	return s.race(ctx, what, func() error {
 		var r room
 		version, err := s.find(ctx, pkLimit, scope, &r)
 		if err != nil && !isNotFound(err) {
@@ -76,9 +76,6 @@ func (s *Store) changeRoom(ctx context.Context, scope string, change func(*room)
 			return err
 		}
 		_, err = s.Table.Put(ctx, berth.Item{PK: pkLimit, SK: scope, Version: version, Body: body})
-		if !isStale(err) {
-			return berth.Wrap(err, "changing limit "+scope)
-		}
-	}
-	return berth.Errorf(berth.CodeUnavailable, "limit %s is being changed by others: try again", scope)
+		return berth.Wrap(err, "changing "+what)
+	})
 }

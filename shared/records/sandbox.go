@@ -58,30 +58,26 @@ func (s *Store) ListSandboxes(ctx context.Context, limit int, cursor string) ([]
 
 // ChangeSandbox lets change work on the record until it is written before
 // anybody else's change. ErrUnchanged ends it without a write.
-func (s *Store) ChangeSandbox(ctx context.Context, id berth.SandboxID, change func(*berth.Sandbox) error) (berth.Sandbox, error) {
-	for race := range maxRaces {
-		s.giveWay(ctx, race)
-		var sb berth.Sandbox
+func (s *Store) ChangeSandbox(ctx context.Context, id berth.SandboxID, change func(*berth.Sandbox) error) (sb berth.Sandbox, err error) {
+	what := "sandbox " + string(id)
+	err = s.race(ctx, what, func() error {
+		sb = berth.Sandbox{}
 		version, err := s.find(ctx, pkSandbox, string(id), &sb)
 		if err != nil {
-			return sb, rename(err, berth.CodeNotFound, noSandbox(id))
+			return rename(err, berth.CodeNotFound, noSandbox(id))
 		}
 		if err := change(&sb); err != nil {
-			if err == ErrUnchanged {
-				return sb, nil
-			}
-			return sb, err
+			return unlessUnchanged(err)
 		}
 		sb.UpdatedAt = s.Clock.Now()
 		item, err := sandboxItem(sb, version)
 		if err != nil {
-			return sb, err
+			return err
 		}
-		if _, err = s.Table.Put(ctx, item); !isStale(err) {
-			return sb, berth.Wrap(err, "changing sandbox "+string(id))
-		}
-	}
-	return berth.Sandbox{}, berth.Errorf(berth.CodeUnavailable, "sandbox %s is being changed by others: try again", id)
+		_, err = s.Table.Put(ctx, item)
+		return berth.Wrap(err, "changing "+what)
+	})
+	return sb, err
 }
 
 // DeleteSandbox removes the record and those of its commands; an absent one is no error.

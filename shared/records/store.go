@@ -43,6 +43,19 @@ func (s *Store) giveWay(ctx context.Context, race int) {
 	_ = s.Clock.Sleep(ctx, rand.N(longest))
 }
 
+// race calls try until no other writer is faster: try reads again and writes on
+// the condition of what it has read. Errors: unavailable when others are faster
+// over and over; what try returns but stale.
+func (s *Store) race(ctx context.Context, what string, try func() error) error {
+	for race := range maxRaces {
+		s.giveWay(ctx, race)
+		if err := try(); !isStale(err) {
+			return err
+		}
+	}
+	return berth.Errorf(berth.CodeUnavailable, "%s is being changed by others: try again", what)
+}
+
 // envelope is the form of every body: a schema version beside the value.
 type envelope struct {
 	Schema int             `json:"schema"`

@@ -34,43 +34,38 @@ func (n named[T]) list(ctx context.Context, s *Store, limit int, cursor string) 
 
 // put stores merge(what is there). With createOnly it is a conflict when something is.
 func (n named[T]) put(ctx context.Context, s *Store, v T, createOnly bool, merge func(old, new T) T) (stored T, created bool, err error) {
-	for race := range maxRaces {
-		s.giveWay(ctx, race)
+	what := n.noun + " " + n.name(v)
+	err = s.race(ctx, what, func() error {
 		old, version, err := n.find(ctx, s, n.name(v))
 		switch {
 		case err == nil && createOnly:
-			return v, false, berth.Errorf(berth.CodeConflict, "%s %s exists already", n.noun, n.name(v))
+			return berth.Errorf(berth.CodeConflict, "%s exists already", what)
 		case err == nil:
 			stored = merge(old, v)
 		case isNotFound(err):
 			stored = v
 		default:
-			return v, false, err
+			return err
 		}
 		body, err := encode(stored)
 		if err != nil {
-			return v, false, err
+			return err
 		}
+		created = version == 0
 		_, err = s.Table.Put(ctx, berth.Item{PK: n.pk, SK: n.name(v), Version: version, Body: body})
-		if !isStale(err) {
-			return stored, version == 0, err
-		}
-	}
-	return v, false, berth.Errorf(berth.CodeUnavailable, "%s %s is being changed by others: try again", n.noun, n.name(v))
+		return err
+	})
+	return stored, created && err == nil, err
 }
 
 func (n named[T]) delete(ctx context.Context, s *Store, name string) error {
-	for race := range maxRaces {
-		s.giveWay(ctx, race)
+	return s.race(ctx, n.noun+" "+name, func() error {
 		_, version, err := n.find(ctx, s, name)
 		if err != nil {
 			return err
 		}
-		if err := s.Table.Delete(ctx, n.pk, name, version); !isStale(err) {
-			return err
-		}
-	}
-	return berth.Errorf(berth.CodeUnavailable, "%s %s is being changed by others: try again", n.noun, name)
+		return s.Table.Delete(ctx, n.pk, name, version)
+	})
 }
 
 var (
