@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
-	"github.com/berth-dev/berth/shared/guest/proctree"
 	"github.com/berth-dev/berth/shared/guest/wire"
 	"github.com/berth-dev/berth/shared/redact"
 	"github.com/berth-dev/berth/shared/spool"
@@ -22,7 +21,7 @@ type command struct {
 	id     berth.CommandID
 	hash   string
 	pid    int
-	tag    proctree.Tag
+	mark   uint64
 	record *record
 	input  *input // nil when standard input is empty
 	kills  int64  // of the control group before the start
@@ -54,6 +53,9 @@ func (g *Guest) start(p wire.Command, file *os.File) error {
 			file.Close()
 		}
 	}()
+	if g.prepareErr != nil {
+		return g.prepareErr
+	}
 	dir, err := g.commandDir(string(p.Dir))
 	if err != nil {
 		return err
@@ -81,6 +83,9 @@ func (g *Guest) start(p wire.Command, file *os.File) error {
 		return err
 	}
 	start := spool.Start{Command: p.ID, Hash: p.Hash, SandboxStart: g.config.SandboxStart, At: time.Now().UTC()}
+	if start.SandboxStart == "" {
+		start.SandboxStart = p.SandboxStart
+	}
 	if err := writer.WriteStart(start); err != nil {
 		g.remove(c)
 		return diskError(err)

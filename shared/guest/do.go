@@ -33,12 +33,12 @@ func (s *session) do(ctx context.Context, m *wire.Message) (result any, body []b
 	g := s.guest
 	switch m.Op {
 	case wire.OpProbe:
-		select {
-		case <-g.probed:
-			return nil, nil, g.probeErr
-		case <-ctx.Done():
-			return nil, nil, ctx.Err()
+		p, err := decode[wire.Probe](m)
+		if err != nil {
+			return nil, nil, err
 		}
+		said, err := g.answerProbe(ctx, p)
+		return said, nil, err
 	case wire.OpStart:
 		p, err := decode[wire.Command](m)
 		if err != nil {
@@ -80,5 +80,9 @@ func (s *session) do(ctx context.Context, m *wire.Message) (result any, body []b
 		g.stop(context.WithoutCancel(ctx))
 		return nil, nil, nil
 	}
-	return s.doFiles(ctx, m)
+	err = g.user.do(func() (err error) {
+		result, body, err = s.doFiles(ctx, m)
+		return err
+	})
+	return result, body, err
 }

@@ -5,7 +5,6 @@ package guest
 import (
 	"context"
 	"os"
-	"syscall"
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
@@ -42,20 +41,21 @@ func (g *Guest) endTree(c *command, reason berth.ExitReason, message string) {
 	}
 	c.ending = e
 	c.mu.Unlock()
-	proctree.End(context.Background(), proctree.Ending{Find: c.tree, Grace: killGrace, Limit: killLimit})
+	find := func(all []proctree.Process) []proctree.Process { return c.tree(all, g.marks) }
+	proctree.End(context.Background(), proctree.Ending{Find: find, Grace: killGrace, Limit: killLimit})
 	close(e.over)
 }
 
 // tree picks the processes of c: its session, its descendants, and those that
-// left both and have its tag.
-func (c *command) tree(all []proctree.Process) []proctree.Process {
+// left both and have its mark.
+func (c *command) tree(all []proctree.Process, marks marker) []proctree.Process {
 	descendants := map[int]bool{c.pid: true}
 	for _, p := range proctree.Below(all, c.pid) {
 		descendants[p.PID] = true
 	}
 	var tree []proctree.Process
 	for _, p := range proctree.Below(all, os.Getpid()) {
-		if descendants[p.PID] || p.Session == c.pid || c.tag != 0 && proctree.TagOf(p.PID) == c.tag {
+		if descendants[p.PID] || p.Session == c.pid || c.mark != 0 && marks.has(p.PID, c.mark) {
 			tree = append(tree, p)
 		}
 	}
@@ -125,28 +125,3 @@ func (g *Guest) runningOrTombstone(id berth.CommandID, file *os.File, bury bool)
 	g.looks.add(id)
 	return nil, nil
 }
-
-// probe runs bash once: a sandbox is ready only when it has answered.
-func (g *Guest) probe() {
-	defer close(g.probed)
-	ended := make(chan syscall.WaitStatus, 1)
-	err := g.reaper.start(func() (int, error) {
-		return syscall.ForkExec(g.config.Bash, []string{"bash", "--noprofile", "--norc", "-c", "exit 42"}, &syscall.ProcAttr{
-			Env: environ(g.config.Environ, nil, "/"), Dir: "/", Sys: &syscall.SysProcAttr{Setsid: true},
-		})
-	}, func(status syscall.WaitStatus) { ended <- status })
-	if err != nil {
-		g.probeErr = &berth.Error{Code: berth.CodeInvalid, Message: g.config.Bash + " could not be started: " + err.Error()}
-		return
-	}
-	select {
-	case status := <-ended:
-		if status.ExitStatus() != 42 {
-			g.probeErr = &berth.Error{Code: berth.CodeInvalid, Message: g.config.Bash + " does not answer as bash does"}
-		}
-	case <-time.After(probeLimit):
-		g.probeErr = &berth.Error{Code: berth.CodeInvalid, Message: g.config.Bash + " did not answer within " + probeLimit.String()}
-	}
-}
-
-const probeLimit = 10 * time.Second

@@ -28,15 +28,18 @@ func (g *Guest) fork(c *command, p wire.Command, dir string) error {
 	}
 	attr := &syscall.ProcAttr{
 		Dir:   dir,
-		Env:   environ(g.config.Environ, p.Env, dir),
+		Env:   environ(g.environ, p.Env, dir),
 		Files: []uintptr{stdin, uintptr(child.fds[len(child.fds)-2]), uintptr(child.fds[len(child.fds)-1])},
-		Sys:   &syscall.SysProcAttr{Setsid: true},
+		Sys:   &syscall.SysProcAttr{Setsid: true, Credential: g.user.credential()},
 	}
 	argv := argvOf(p)
 	// The pid must be known before the reaper may see its end.
 	err = g.reaper.start(func() (int, error) {
 		var err error
-		c.pid, c.tag, err = g.tags.with(func() (int, error) { return syscall.ForkExec(g.config.Bash, argv, attr) })
+		c.pid, c.mark, err = g.marks.with(func() (int, error) { return syscall.ForkExec(g.config.Bash, argv, attr) })
+		if attr.Sys.Credential != nil {
+			_ = hideMemory() // the child changed its user while it shared the guest's memory
+		}
 		return c.pid, err
 	}, c.reaped)
 	if err != nil {

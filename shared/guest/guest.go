@@ -4,6 +4,7 @@ package guest
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -21,7 +22,8 @@ import (
 type Config struct {
 	// Dir holds the agent's socket. When it is removed, the guest ends.
 	Dir string
-	// SandboxStart names this start of the sandbox.
+	// SandboxStart names this start of the sandbox. Where it is empty, the agent
+	// names it with each command.
 	SandboxStart string
 	// Tag is the first of the sandbox's range; its owner finds every process of
 	// the sandbox by it, with the guest gone. 0 is none.
@@ -32,30 +34,44 @@ type Config struct {
 	Bash string
 	// Environ is the environment that commands inherit.
 	Environ []string
+
+	// Init says that the guest is root and process 1 of a container of its own:
+	// only its agent ends it, and what follows holds.
+	Init bool
+	// User is the image's: commands run as that user, and files are used so.
+	User string
+	// KeepHome leaves HOME as the environment has it, not as the user's account.
+	KeepHome bool
+	// KeepOwner leaves the workspace to whom it belongs.
+	KeepOwner bool
 }
 
 // Guest is one sandbox's process.
 type Guest struct {
-	config Config
-	dir    *os.File
-	tags   tags
-	reaper *reaper
-	files  *workspace.Workspace
-	looks  *looks
-	probed chan struct{} // closed when probeErr is set
-	quit   chan struct{} // closed when the guest is to end
+	config  Config
+	environ []string
+	user    *identity // nil is the guest's own
+	dir     *os.File
+	marks   marker
+	reaper  *reaper
+	files   *workspace.Workspace
+	looks   *looks
+	probed  chan struct{} // closed when probeErr is set
+	quit    chan struct{} // closed when the guest is to end
 
-	probeErr error
-	quitOnce sync.Once
-	startMu  sync.Mutex // makes starts and tombstones one after the other
+	prepareErr error
+	probeErr   error
+	quitOnce   sync.Once
+	startMu    sync.Mutex // makes starts and tombstones one after the other
 
 	mu       sync.Mutex // guards all below
 	commands map[berth.CommandID]*command
 	stopping bool
 }
 
-// Run serves until the process is told to end: by its agent, by TERM, or by the
-// removal of its folder. All its commands end with it.
+// Run serves until the process is told to end: by its agent, by the removal of
+// its folder, or by TERM. Process 1 takes no notice of TERM, which anybody inside
+// can send. All commands end with the guest.
 func Run(config Config) error {
 	dir, err := os.Open(config.Dir)
 	if err != nil {
@@ -72,15 +88,21 @@ func Run(config Config) error {
 		return err
 	}
 	g := &Guest{
-		config: config, dir: dir, tags: newTags(config.Tag), reaper: newReaper(), files: workspace.New(config.Workspace),
+		config: config, environ: config.Environ, dir: dir, reaper: newReaper(), files: workspace.New(config.Workspace),
 		looks: newLooks(), probed: make(chan struct{}), quit: make(chan struct{}), commands: map[berth.CommandID]*command{},
 	}
 	child, term := takeSignals()
 	go g.reaper.run(child)
-	go func() {
-		<-term
-		g.end()
-	}()
+	if config.Init {
+		g.marks = newKillerMarks()
+		g.prepareErr = g.prepare()
+	} else {
+		g.marks = newLimitMarks(config.Tag)
+		go func() {
+			<-term
+			g.end()
+		}()
+	}
 	go g.probe()
 	g.serveUntilEnd()
 	return nil
@@ -102,16 +124,13 @@ func takeSignals() (child, term <-chan os.Signal) {
 }
 
 // becomeReaper makes orphans of commands children of the guest, as they are of
-// process 1 anyway. The guest's memory, where secrets are, is no one's to dump.
+// process 1 anyway.
 func becomeReaper() error {
 	const prSetChildSubreaper = 36
 	if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, prSetChildSubreaper, 1, 0); errno != 0 {
 		return errno
 	}
-	if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, syscall.PR_SET_DUMPABLE, 0, 0); errno != 0 {
-		return errno
-	}
-	return nil
+	return hideMemory()
 }
 
 const (
@@ -142,7 +161,7 @@ func (g *Guest) serveUntilEnd() {
 		case err != nil:
 		case g.serve(conn):
 			known, pause = true, redialMin
-		case !known:
+		case !known && !g.config.Init: // no other can have been started in its container
 			refused++
 		}
 		if refused == maxRefused {
@@ -218,12 +237,22 @@ func (g *Guest) commandDir(dir string) (string, error) {
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(g.config.Workspace, dir)
 	}
-	info, err := os.Stat(dir)
-	if err != nil {
+	err := g.user.do(func() error { return enter(dir) })
+	switch {
+	case errors.Is(err, syscall.ENOTDIR):
+		return "", berth.FieldErrorf(berth.CodeInvalid, "dir", "the start directory is not a directory")
+	case err != nil:
 		return "", &berth.Error{Code: berth.CodeInvalid, Field: "dir", Message: "the start directory does not exist or may not be entered", Cause: err}
 	}
-	if !info.IsDir() {
-		return "", berth.FieldErrorf(berth.CodeInvalid, "dir", "the start directory is not a directory")
-	}
 	return dir, nil
+}
+
+// enter finds out whether dir may be entered.
+func enter(dir string) error {
+	const oPath = 0x200000
+	fd, err := syscall.Open(dir+"/.", oPath|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	return syscall.Close(fd)
 }

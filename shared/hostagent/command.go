@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
@@ -15,12 +14,12 @@ import (
 )
 
 // askWith is ask with a body on both ways.
-func (s *Sandbox) askWith(ctx context.Context, op wire.Op, params any, body []byte, result any, files ...*os.File) ([]byte, error) {
+func (s *Sandbox) askWith(ctx context.Context, op wire.Op, params any, body []byte, result any) ([]byte, error) {
 	l, err := s.guest()
 	if err != nil {
 		return nil, err
 	}
-	m, err := l.call(ctx, op, params, body, files...)
+	m, err := l.call(ctx, op, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -65,20 +64,24 @@ func (s *Sandbox) StartCommand(ctx context.Context, spec berth.CommandSpec) erro
 	for _, value := range spec.Mask {
 		p.Mask = append(p.Mask, wire.Text(value.Reveal()))
 	}
-	return s.askWithSpool(ctx, wire.OpStart, spec.ID, p)
+	l, err := s.guest()
+	if err != nil {
+		return err
+	}
+	if l.unnamed {
+		p.SandboxStart = l.start
+	}
+	return s.askWithSpool(ctx, l, wire.OpStart, spec.ID, p)
 }
 
 // askWithSpool hands the guest the command's spool.
-func (s *Sandbox) askWithSpool(ctx context.Context, op wire.Op, id berth.CommandID, params any) error {
-	if _, err := s.guest(); err != nil {
-		return err // before a file is made
-	}
+func (s *Sandbox) askWithSpool(ctx context.Context, l *link, op wire.Op, id berth.CommandID, params any) error {
 	file, err := s.spools.open(id)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	_, err = s.askWith(ctx, op, params, nil, nil, file)
+	_, err = l.call(ctx, op, params, nil, file)
 	return err
 }
 
@@ -94,7 +97,7 @@ func (s *Sandbox) DescribeCommand(_ context.Context, id berth.CommandID) (berth.
 		state.StartedAt = said.Start.At
 	}
 	if state.Exit == nil && lost(said, live) {
-		state.Exit = lostExit()
+		state.Exit = s.lostExit(said)
 	}
 	if state.Exit != nil {
 		state.Status = berth.CommandEnded
@@ -108,7 +111,12 @@ func lost(said spool.Summary, live string) bool {
 	return said.Exit == nil && said.Start != nil && said.Start.SandboxStart != live
 }
 
-func lostExit() *berth.Exit {
+func (s *Sandbox) lostExit(said spool.Summary) *berth.Exit {
+	if s.config.LostExit != nil {
+		if exit := s.config.LostExit(said.Start.SandboxStart); exit != nil {
+			return exit
+		}
+	}
 	return &berth.Exit{Code: -1, Reason: berth.ExitLost, Message: "the sandbox ended before the command did"}
 }
 
@@ -131,7 +139,7 @@ func (s *Sandbox) ReadOutput(ctx context.Context, id berth.CommandID, offset int
 			return out, err
 		}
 		if lost(said, live) {
-			out.Ended, out.Exit = true, lostExit()
+			out.Ended, out.Exit = true, s.lostExit(said)
 			return out, nil
 		}
 		left := time.Until(deadline)
@@ -165,7 +173,11 @@ func (s *Sandbox) Signal(ctx context.Context, id berth.CommandID, name string) e
 	case berth.CodeOf(err) == berth.CodeNotFound && !wire.Tombstone(signal):
 		return err
 	}
-	return s.askWithSpool(ctx, wire.OpSignal, id, wire.Signal{ID: id, Name: name})
+	l, err := s.guest()
+	if err != nil {
+		return err
+	}
+	return s.askWithSpool(ctx, l, wire.OpSignal, id, wire.Signal{ID: id, Name: name})
 }
 
 // Cancel ends the command's process tree.
@@ -176,10 +188,11 @@ func (s *Sandbox) Cancel(ctx context.Context, id berth.CommandID) error {
 	if said, err := s.spools.summary(id); err == nil && (said.Exit != nil || lost(said, s.liveStart())) {
 		return nil
 	}
-	if s.liveStart() == "" {
+	l, err := s.guest()
+	if err != nil {
 		return s.bury(id)
 	}
-	return s.askWithSpool(ctx, wire.OpCancel, id, wire.Signal{ID: id})
+	return s.askWithSpool(ctx, l, wire.OpCancel, id, wire.Signal{ID: id})
 }
 
 // bury leaves a tombstone while no guest lives that could start the command.

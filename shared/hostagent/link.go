@@ -27,11 +27,8 @@ const (
 // link is the connection to one start of a guest. The guest dials; when the
 // connection drops it dials again.
 type link struct {
-	start    string
+	linkConfig
 	listener *net.UnixListener
-	logger   *slog.Logger
-	looked   func(berth.CommandID)
-	hello    func() // called on each connection: notices may have been missed
 	work     sync.WaitGroup
 	expected chan struct{} // closed when pid is known
 	closed   chan struct{}
@@ -45,19 +42,30 @@ type link struct {
 	waiting map[uint64]chan wire.Message
 }
 
-// listen binds the socket in dir for the guest of this start.
-func listen(dir, start string, logger *slog.Logger, looked func(berth.CommandID), hello func()) (*link, error) {
-	folder, err := os.Open(dir)
+// linkConfig is what a link needs.
+type linkConfig struct {
+	dir     string // of the socket
+	shared  bool   // other users may connect
+	start   string
+	unnamed bool // the guest does not know its start
+	logger  *slog.Logger
+	looked  func(berth.CommandID)
+	hello   func() // called on each connection: notices may have been missed
+}
+
+// listen binds the socket for the guest of a start.
+func listen(config linkConfig) (*link, error) {
+	folder, err := os.Open(config.dir)
 	if err != nil {
 		return nil, fmt.Errorf("listening for a guest: %w", err)
 	}
 	defer folder.Close()
-	listener, err := wire.Listen(folder)
+	listener, err := wire.Listen(folder, config.shared)
 	if err != nil {
 		return nil, err
 	}
 	l := &link{
-		start: start, listener: listener, logger: logger, looked: looked, hello: hello,
+		linkConfig: config, listener: listener,
 		expected: make(chan struct{}), closed: make(chan struct{}), ready: make(chan struct{}), waiting: map[uint64]chan wire.Message{},
 	}
 	l.work.Go(l.accept)
@@ -68,7 +76,7 @@ func listen(dir, start string, logger *slog.Logger, looked func(berth.CommandID)
 func (l *link) expect(pid int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.pid == 0 {
+	if l.pid == 0 && pid > 0 {
 		l.pid = pid
 		close(l.expected)
 	}
@@ -146,7 +154,7 @@ func (l *link) check(conn *wire.Conn, unix *net.UnixConn) error {
 		return err
 	}
 	var hello wire.Hello
-	if m.Op != wire.OpHello || json.Unmarshal(m.Params, &hello) != nil || hello.Version != wire.Version || hello.SandboxStart != l.start {
+	if m.Op != wire.OpHello || json.Unmarshal(m.Params, &hello) != nil || hello.Version != wire.Version || hello.SandboxStart != l.start && !(l.unnamed && hello.SandboxStart == "") {
 		return errors.New("the guest did not introduce itself as expected")
 	}
 	return unix.SetReadDeadline(time.Time{})

@@ -19,6 +19,13 @@ type SandboxConfig struct {
 	// SpoolDir is outside of what the guest sees.
 	SpoolDir string
 	Logger   *slog.Logger
+	// Shared opens the socket to other users: a guest may be another one.
+	Shared bool
+	// NamesStarts says that the guest is not told the name of its start.
+	NamesStarts bool
+	// LostExit is the exit of commands of a start that has ended before they did;
+	// nil is a plain one.
+	LostExit func(start string) *berth.Exit
 	// Oversize is called when a command's spool is past its cap by more than a
 	// guest in its senses would write. The sandbox is to be destroyed, but not
 	// within the call.
@@ -39,22 +46,40 @@ type Sandbox struct {
 // OpenSandbox makes the folders if need be. No guest is expected yet; finished
 // commands can be read.
 func OpenSandbox(config SandboxConfig) (*Sandbox, error) {
-	for _, dir := range []string{config.SocketDir, config.SpoolDir} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return nil, diskError("making a sandbox's folder", err)
-		}
-	}
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Sandbox{config: config, spools: newSpools(config.SpoolDir)}, nil
+	s := &Sandbox{config: config, spools: newSpools(config.SpoolDir)}
+	if err := os.MkdirAll(config.SpoolDir, 0o700); err != nil {
+		return nil, diskError("making a sandbox's folder", err)
+	}
+	return s, s.makeSocketDir()
+}
+
+// makeSocketDir makes the folder that the guest sees.
+func (s *Sandbox) makeSocketDir() error {
+	mode := os.FileMode(0o700)
+	if s.config.Shared {
+		mode = 0o755
+	}
+	err := os.MkdirAll(s.config.SocketDir, mode)
+	if err == nil && s.config.Shared {
+		err = os.Chmod(s.config.SocketDir, mode) // whatever the umask took
+	}
+	return diskError("making a sandbox's folder", err)
 }
 
 // Listen begins to wait for the guest of the named start. Commands of another
 // start that have no exit are lost.
 func (s *Sandbox) Listen(start string) error {
 	s.End()
-	l, err := listen(s.config.SocketDir, start, s.config.Logger, s.looked, s.spools.lookAll)
+	if err := s.makeSocketDir(); err != nil {
+		return err
+	}
+	l, err := listen(linkConfig{
+		dir: s.config.SocketDir, shared: s.config.Shared, start: start, unnamed: s.config.NamesStarts,
+		logger: s.config.Logger, looked: s.looked, hello: s.spools.lookAll,
+	})
 	if err != nil {
 		return err
 	}
@@ -64,7 +89,8 @@ func (s *Sandbox) Listen(start string) error {
 	return nil
 }
 
-// Expect names the process that is the guest; no other may connect.
+// Expect names the process that is the guest; no other may connect. Process 0 is
+// nobody: it is what a peer in another namespace looks like.
 func (s *Sandbox) Expect(pid int) {
 	if l, err := s.guest(); err == nil {
 		l.expect(pid)
@@ -123,7 +149,14 @@ func (s *Sandbox) looked(id berth.CommandID) {
 // Probe waits until bash in the sandbox has answered. Errors: invalid with what
 // is wrong with it; unavailable; timed_out.
 func (s *Sandbox) Probe(ctx context.Context) error {
-	return s.ask(ctx, wire.OpProbe, nil, nil)
+	return s.ask(ctx, wire.OpProbe, wire.Probe{}, nil)
+}
+
+// ProbeMounts is Probe, and tells who commands run as and which files are at the
+// paths in the sandbox.
+func (s *Sandbox) ProbeMounts(ctx context.Context, paths []string) (said wire.Probed, err error) {
+	err = s.ask(ctx, wire.OpProbe, wire.Probe{Mounts: wire.Texts(paths)}, &said)
+	return said, err
 }
 
 // Stop ends all commands and the guest, and returns when it is about to be gone.

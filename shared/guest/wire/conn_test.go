@@ -28,7 +28,7 @@ func pair(t *testing.T) (a, b *Conn) {
 	defer dir.Close()
 	var l *net.UnixListener
 	for range 2 { // the second replaces the first one's socket
-		if l, err = Listen(dir); err != nil {
+		if l, err = Listen(dir, false); err != nil {
 			t.Fatal(err)
 		}
 		defer l.Close()

@@ -40,7 +40,7 @@ const (
 	OpReply   Op = "reply"
 	OpAbandon Op = "abandon"
 
-	OpProbe  Op = "probe"  // none → none; waits for bash
+	OpProbe  Op = "probe"  // Probe → Probed; waits for bash
 	OpStart  Op = "start"  // Command and the spool → none
 	OpSignal Op = "signal" // Signal and the spool → none
 	OpCancel Op = "cancel" // Signal (only ID) and the spool → none

@@ -13,6 +13,24 @@ type Hello struct {
 	SandboxStart string `json:"sandbox_start"`
 }
 
+// Probe asks whether the sandbox is ready, and what is at the given paths.
+type Probe struct {
+	Mounts []Text `json:"mounts,omitempty"`
+}
+
+// Probed says who commands run as, and which files the asked paths are.
+type Probed struct {
+	UID    int      `json:"uid"`
+	GID    int      `json:"gid"`
+	Mounts []FileID `json:"mounts,omitempty"`
+}
+
+// FileID is one file of the machine, whatever its name.
+type FileID struct {
+	Device uint64 `json:"device"`
+	Inode  uint64 `json:"inode"`
+}
+
 // Look says that the command's spool has grown or ended.
 type Look struct {
 	ID berth.CommandID `json:"id"`
@@ -21,12 +39,14 @@ type Look struct {
 // Command is what OpStart starts. The spool comes as a descriptor that is open
 // for reading and appending.
 type Command struct {
-	ID     berth.CommandID `json:"id"`
-	Hash   string          `json:"hash"`
-	Argv   []Text          `json:"argv,omitempty"`
-	Script Text            `json:"script,omitempty"`
-	Dir    Text            `json:"dir,omitempty"`
-	Env    []Variable      `json:"env,omitempty"`
+	ID   berth.CommandID `json:"id"`
+	Hash string          `json:"hash"`
+	// SandboxStart is for a guest that was not told its start.
+	SandboxStart string     `json:"sandbox_start,omitempty"`
+	Argv         []Text     `json:"argv,omitempty"`
+	Script       Text       `json:"script,omitempty"`
+	Dir          Text       `json:"dir,omitempty"`
+	Env          []Variable `json:"env,omitempty"`
 	// Mask are secrets. They are in no log and no file.
 	Mask      []Text        `json:"mask,omitempty"`
 	Timeout   time.Duration `json:"timeout,omitempty"`

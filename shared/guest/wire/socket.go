@@ -18,7 +18,8 @@ func socketAddr(dir *os.File) *net.UnixAddr {
 }
 
 // Listen binds the socket in dir. A socket that an agent before left is replaced.
-func Listen(dir *os.File) (*net.UnixListener, error) {
+// A shared one is open to every user who gets into the folder.
+func Listen(dir *os.File, shared bool) (*net.UnixListener, error) {
 	addr := socketAddr(dir)
 	if err := os.Remove(addr.Name); err != nil && !os.IsNotExist(err) {
 		return nil, fmt.Errorf("replacing a socket: %w", err)
@@ -29,6 +30,12 @@ func Listen(dir *os.File) (*net.UnixListener, error) {
 	}
 	// The name is the next agent's by the time that this one closes.
 	l.SetUnlinkOnClose(false)
+	if shared {
+		if err := os.Chmod(addr.Name, 0o666); err != nil {
+			l.Close()
+			return nil, fmt.Errorf("opening a socket to a guest: %w", err)
+		}
+	}
 	return l, nil
 }
 
