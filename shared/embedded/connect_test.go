@@ -10,13 +10,15 @@ import (
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/privatefile"
+	"github.com/berth-dev/berth/shared/rotate"
 )
 
 // dataDir is a data folder whose server.json names url.
 func dataDir(t *testing.T, url string) (p paths, token string) {
 	t.Helper()
 	p = paths{t.TempDir()}
-	token, err := openToken(p.token())
+	token, err := privatefile.OpenToken(p.token())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +117,7 @@ func TestALogIsPutAsideBeforeItGrowsTooLarge(t *testing.T) {
 		}
 		total += info.Size()
 	}
-	if total > 2*logBytes || total < logBytes {
+	if total > 2*rotate.DefaultLimit || total < rotate.DefaultLimit {
 		t.Errorf("the two logs have %d bytes", total)
 	}
 }

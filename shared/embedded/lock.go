@@ -11,6 +11,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/privatefile"
 )
 
 // ServerFile is what a running server writes for its clients.
@@ -57,7 +58,7 @@ func (p paths) writeServer(file ServerFile) error {
 	if err != nil {
 		return err
 	}
-	return writePrivate(p.server(), append(b, '\n'))
+	return privatefile.Write(p.server(), append(b, '\n'))
 }
 
 func (p paths) readServer() (ServerFile, error) {

@@ -15,10 +15,14 @@ import (
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/control"
 	"github.com/berth-dev/berth/shared/httpapi"
+	"github.com/berth-dev/berth/shared/listen"
+	"github.com/berth-dev/berth/shared/privatefile"
 	"github.com/berth-dev/berth/shared/runner"
 	"github.com/berth-dev/berth/shared/runner/asl"
 	"github.com/berth-dev/berth/shared/version"
 )
+
+const shutdownLimit = 5 * time.Second // for the orchestrator at the end
 
 // purgeEvery is how often expired records are removed; reads never show them.
 const purgeEvery = time.Hour
@@ -39,7 +43,7 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	defer lock.Unlock()
-	token, err := openToken(p.token())
+	token, err := privatefile.OpenToken(p.token())
 	if err != nil {
 		return err
 	}
@@ -53,7 +57,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	l, err := listen(o.Listen)
+	l, err := listen.Open(o.Listen)
 	if err != nil {
 		return err
 	}
@@ -130,7 +134,9 @@ func (e *engine) run(ctx context.Context, o Options, p paths, l net.Listener, h 
 	upkeep.Go(func() { e.runner.KeepPools(ctx) })
 	upkeep.Go(func() { e.keepPurging(ctx, o.Clock) })
 	served := make(chan error, 1)
-	go func() { served <- serveHTTP(ctx, e.api.Listener(l), idle.count(h)) }()
+	go func() {
+		served <- listen.Serve(ctx, e.api.Listener(l), idle.count(h), slog.NewLogLogger(e.logger.Handler(), slog.LevelWarn))
+	}()
 
 	file := ServerFile{URL: urlOf(l), PID: os.Getpid(), Version: version.Version, StartedAt: o.Clock.Now()}
 	err := p.writeServer(file)

@@ -1,50 +1,7 @@
 package embedded
 
-import (
-	"crypto/rand"
-	"encoding/base64"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"strings"
-
-	"github.com/berth-dev/berth/shared/berth"
-)
-
-const tokenBytes = 32
-
-// openToken returns the server's bearer token and makes it at the first start.
-func openToken(path string) (string, error) {
-	token, err := ReadToken(path)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return token, err
-	}
-	b := make([]byte, tokenBytes)
-	if _, err := rand.Read(b); err != nil {
-		return "", err
-	}
-	token = "bth_" + base64.RawURLEncoding.EncodeToString(b)
-	return token, writePrivate(path, []byte(token+"\n"))
-}
+import "github.com/berth-dev/berth/shared/privatefile"
 
 // ReadToken reads a token file. One that others may read is refused, as is an
 // empty one.
-func ReadToken(path string) (string, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return "", fmt.Errorf("reading the token: %w", err)
-	}
-	if readableByOthers(info) {
-		return "", berth.Errorf(berth.CodeInvalid, "others may read the token file %s: run `chmod 600 %s`", path, path)
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return "", fmt.Errorf("reading the token: %w", err)
-	}
-	token := strings.TrimSpace(string(b))
-	if token == "" {
-		return "", berth.Errorf(berth.CodeInvalid, "the token file %s is empty: remove it, and the server makes another one when it starts", path)
-	}
-	return token, nil
-}
+func ReadToken(path string) (string, error) { return privatefile.ReadToken(path) }

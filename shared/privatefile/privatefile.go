@@ -1,4 +1,6 @@
-package embedded
+// Package privatefile keeps what is for its owner alone, such as keys and
+// tokens, in files of a data folder.
+package privatefile
 
 import (
 	"fmt"
@@ -6,11 +8,11 @@ import (
 	"path/filepath"
 )
 
-// writePrivate replaces a file as a whole, readable by its owner alone.
-func writePrivate(path string, data []byte) error {
+// Write replaces a file as a whole, readable by its owner alone.
+func Write(path string, data []byte) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".new-*")
 	if err != nil {
-		return err
+		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	defer os.Remove(tmp.Name()) // gone after the rename
 	_, err = tmp.Write(data)

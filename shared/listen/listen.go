@@ -1,0 +1,59 @@
+// Package listen serves HTTP on a listener from its opening to an end in good
+// order.
+package listen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/berth-dev/berth/shared/berth"
+)
+
+const (
+	headerLimit   = 10 * time.Second // for a client to send its headers
+	keepAlive     = 2 * time.Minute
+	shutdownLimit = 5 * time.Second // for requests in progress at the end
+)
+
+// Open listens on host:port. Error: unavailable.
+func Open(address string) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, &berth.Error{
+			Code: berth.CodeUnavailable, Message: "cannot listen on " + address,
+			Remediation: "choose another --listen; port 0 lets the system pick", Cause: err,
+		}
+	}
+	return l, nil
+}
+
+// Serve answers on l until ctx ends, and then lets requests in progress end. What
+// net/http has to say of connections goes to complaints.
+func Serve(ctx context.Context, l net.Listener, h http.Handler, complaints *log.Logger) error {
+	server := &http.Server{
+		Handler: h, ReadHeaderTimeout: headerLimit, IdleTimeout: keepAlive,
+		ErrorLog: complaints,
+		// Long polls end with the server, not after their wait.
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(l) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serving: %w", err)
+	case <-ctx.Done():
+	}
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownLimit)
+	defer cancel()
+	err := server.Shutdown(end)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = server.Close()
+	}
+	<-failed
+	return err
+}
