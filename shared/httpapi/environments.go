@@ -28,6 +28,16 @@ type environmentChange struct {
 	MatchParams
 }
 
+// check is what can be said of a change before the environment is read. Errors:
+// invalid for the id, and those of checkSyntax.
+func (in environmentChange) check() (berth.EnvironmentID, error) {
+	id, err := in.id()
+	if err != nil {
+		return "", err
+	}
+	return id, in.checkSyntax()
+}
+
 // taggedEnvironment is an environment with its version.
 type taggedEnvironment struct {
 	ETag string `header:"ETag" doc:"What the environment is, for If-Match"`
@@ -130,11 +140,8 @@ func (a *API) createEnvironment(ctx context.Context, in *KeyParams) (*createdEnv
 }
 
 func (a *API) replaceEnvironment(ctx context.Context, in *environmentChange) (*taggedEnvironment, error) {
-	id, err := in.id()
+	id, err := in.check()
 	if err != nil {
-		return nil, err
-	}
-	if err := in.checkSyntax(); err != nil {
 		return nil, err
 	}
 	e := berth.EnvironmentDefaults()
@@ -146,11 +153,8 @@ func (a *API) replaceEnvironment(ctx context.Context, in *environmentChange) (*t
 }
 
 func (a *API) updateEnvironment(ctx context.Context, in *environmentChange) (*taggedEnvironment, error) {
-	id, err := in.id()
+	id, err := in.check()
 	if err != nil {
-		return nil, err
-	}
-	if err := in.checkSyntax(); err != nil {
 		return nil, err
 	}
 	patch, problems, err := readTree(ctx)
@@ -217,11 +221,8 @@ func (a *API) storeEnvironment(ctx context.Context, in *environmentChange, id be
 }
 
 func (a *API) deleteEnvironment(ctx context.Context, in *environmentChange) (*empty, error) {
-	id, err := in.id()
+	id, err := in.check()
 	if err != nil {
-		return nil, err
-	}
-	if err := in.checkSyntax(); err != nil {
 		return nil, err
 	}
 	if err := berth.CheckReserved(id); err != nil {

@@ -54,7 +54,7 @@ func (b *Blobs) fill(ctx context.Context, name string, r io.Reader, size int64) 
 		}
 		return b.explain(doing, err)
 	}
-	source := &source{ctx: ctx, r: r}
+	source := &source{r: r, caller: ctx.Err}
 	// One byte more than declared shows a reader that has too many.
 	n, err := io.Copy(f, io.LimitReader(source, size+1))
 	switch {
@@ -138,13 +138,13 @@ func (b *Blobs) sync(folder string) error {
 
 // source tells the reader's errors from the file's, and ends with the context.
 type source struct {
-	ctx context.Context // lives for one call of Put
-	r   io.Reader
-	err error
+	r      io.Reader
+	caller func() error // why the caller waits no longer, if so
+	err    error
 }
 
 func (s *source) Read(p []byte) (int, error) {
-	if err := s.ctx.Err(); err != nil {
+	if err := s.caller(); err != nil {
 		s.err = &berth.Error{Code: berth.CodeUnavailable, Message: "the caller did not wait for the blob", Cause: err}
 		return 0, s.err
 	}

@@ -134,7 +134,7 @@ func (m *move) upload(ctx context.Context) error {
 }
 
 func (m *move) download(ctx context.Context) error {
-	first, err := m.provider.ReadFile(ctx, m.ref, m.rec.Path, 0, berth.MaxOutputRead, "")
+	first, err := m.reader(ctx)(0)
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func (m *move) download(ctx context.Context) error {
 		return berth.Errorf(berth.CodeConflict, "the file has %d bytes, not the %d that were asked for", first.Info.Size, m.rec.Size)
 	}
 	checked := &checkedReader{
-		r:    &fileReader{ctx: ctx, move: m, piece: bytes.NewReader(first.Data), next: first.Next, eof: first.EOF},
+		r:    &fileReader{read: m.reader(ctx), piece: bytes.NewReader(first.Data), next: first.Next, eof: first.EOF},
 		hash: sha256.New(), size: first.Info.Size, sum: m.rec.SHA256, each: func() { m.renew(ctx) },
 	}
 	err = m.service.cfg.Blobs.Put(ctx, blobOf(m.rec.ID), checked, first.Info.Size)
@@ -159,10 +159,16 @@ func (m *move) download(ctx context.Context) error {
 	return nil
 }
 
-// fileReader reads a sandbox's file piece by piece.
+// reader reads a piece of the sandbox's file, from an offset on.
+func (m *move) reader(ctx context.Context) func(offset int64) (berth.FileData, error) {
+	return func(offset int64) (berth.FileData, error) {
+		return m.provider.ReadFile(ctx, m.ref, m.rec.Path, offset, berth.MaxOutputRead, "")
+	}
+}
+
+// fileReader makes one stream of the pieces of a file.
 type fileReader struct {
-	ctx   context.Context // of the move, which the reader does not outlive
-	move  *move
+	read  func(offset int64) (berth.FileData, error)
 	piece *bytes.Reader
 	next  int64
 	eof   bool
@@ -173,7 +179,7 @@ func (f *fileReader) Read(p []byte) (int, error) {
 		if f.eof {
 			return 0, io.EOF
 		}
-		data, err := f.move.provider.ReadFile(f.ctx, f.move.ref, f.move.rec.Path, f.next, berth.MaxOutputRead, "")
+		data, err := f.read(f.next)
 		if err != nil {
 			return 0, err
 		}
