@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -42,20 +43,25 @@ func (a *app) configuredServer() (string, error) {
 
 // dataFolder is the absolute data folder of the server on this machine.
 func (a *app) dataFolder() (string, error) {
-	dir := a.dataDir
-	if dir == "" {
-		dir = a.env["BERTH_DATA_DIR"]
-	}
-	if dir == "" && a.env["XDG_DATA_HOME"] != "" {
+	dir := cmp.Or(a.dataDir, a.env["BERTH_DATA_DIR"])
+	switch {
+	case dir == "" && a.env["XDG_DATA_HOME"] != "":
 		dir = filepath.Join(a.env["XDG_DATA_HOME"], "berth")
+	case dir == "":
+		home, err := a.home()
+		if err != nil {
+			return "", berth.Errorf(berth.CodeInvalid, "no home folder is known: set BERTH_DATA_DIR to the folder that is to hold berth's data")
+		}
+		dir = filepath.Join(home, ".local", "share", "berth")
 	}
-	if dir == "" {
-		return embedded.DefaultDataDir()
+	return a.abs(dir), nil
+}
+
+func (a *app) home() (string, error) {
+	if home := a.env["HOME"]; home != "" {
+		return home, nil
 	}
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(a.dir, dir)
-	}
-	return dir, nil
+	return os.UserHomeDir()
 }
 
 // configHome is the folder that holds the user's settings, `berth/settings.toml`.
@@ -63,10 +69,7 @@ func (a *app) configHome() string {
 	if dir := a.env["XDG_CONFIG_HOME"]; dir != "" {
 		return dir
 	}
-	if home := a.env["HOME"]; home != "" {
-		return filepath.Join(home, ".config")
-	}
-	home, err := os.UserHomeDir()
+	home, err := a.home()
 	if err != nil {
 		return ""
 	}
@@ -139,7 +142,7 @@ func localToken(server, dir string) (string, error) {
 	if err != nil || !isLoopback(u.Hostname()) {
 		return "", nil
 	}
-	token, err := embedded.ReadToken(filepath.Join(dir, "token"))
+	token, err := embedded.ReadToken(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -66,21 +67,27 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 	defer cancel()
 	signals, stop := a.signals()
 	defer stop()
-	go endOnSignal(ctx, signals, cancel)
+	ended := make(chan struct{})
+	var watch sync.WaitGroup
+	watch.Go(func() { endOnSignal(signals, ended, cancel) })
+	defer watch.Wait()
+	defer close(ended)
 	return embedded.Run(ctx, o)
 }
 
 // endOnSignal ends the server in good order at the first signal and at once at
-// the second.
-func endOnSignal(ctx context.Context, signals <-chan os.Signal, cancel func()) {
+// the second. It returns when the server has ended.
+func endOnSignal(signals <-chan os.Signal, ended <-chan struct{}, cancel func()) {
 	select {
 	case <-signals:
 		cancel()
-	case <-ctx.Done():
+	case <-ended:
 		return
 	}
-	if _, again := <-signals; again {
+	select {
+	case <-signals:
 		os.Exit(statusCancelled)
+	case <-ended:
 	}
 }
 
@@ -125,5 +132,5 @@ func (a *app) idle(f serveFlags) (time.Duration, error) {
 // first line.
 func (a *app) announce(url, dir string) {
 	fmt.Fprintln(a.stdout, url)
-	a.note("serving %s; the token is in %s; Ctrl-C ends it", dir, filepath.Join(dir, "token"))
+	a.note("serving %s; the token is in %s; Ctrl-C ends it", dir, embedded.TokenFile(dir))
 }

@@ -1,7 +1,6 @@
 package embedded
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -44,7 +43,7 @@ func Find(ctx context.Context, dataDir string) (Found, error) {
 	if err != nil {
 		return Found{}, err
 	}
-	token, err := ReadToken(p.token())
+	token, err := ReadToken(dataDir)
 	if err != nil {
 		return Found{}, err
 	}
@@ -81,7 +80,6 @@ func Connect(ctx context.Context, dataDir string, command []string) (Found, erro
 
 func start(ctx context.Context, dataDir string, command []string) (Found, error) {
 	cmd := exec.Command(command[0], command[1:]...)
-	var stderr bytes.Buffer
 	errFile, err := os.CreateTemp("", "berth-start-*")
 	if err != nil {
 		return Found{}, fmt.Errorf("starting a server: %w", err)
@@ -95,6 +93,7 @@ func start(ctx context.Context, dataDir string, command []string) (Found, error)
 		return Found{}, fmt.Errorf("starting a server: %w", err)
 	}
 	ended := make(chan error, 1)
+	// Not waited for: the server is to outlive this process.
 	go func() { ended <- cmd.Wait() }()
 	tick := time.NewTicker(startPoll)
 	defer tick.Stop()
@@ -110,12 +109,10 @@ func start(ctx context.Context, dataDir string, command []string) (Found, error)
 			if found, ferr := Find(ctx, dataDir); ferr == nil {
 				return found, nil // another server was faster
 			}
-			if b, rerr := os.ReadFile(errFile.Name()); rerr == nil {
-				stderr.Write(b)
-			}
+			said, rerr := os.ReadFile(errFile.Name())
 			return Found{}, &berth.Error{
 				Code: berth.CodeUnavailable, Message: "the server ended as it started",
-				Remediation: strings.TrimSpace(stderr.String()), Cause: err,
+				Remediation: strings.TrimSpace(string(said)), Cause: errors.Join(err, rerr),
 			}
 		case <-ctx.Done():
 			return Found{}, &berth.Error{

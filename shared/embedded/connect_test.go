@@ -68,7 +68,7 @@ func TestATokenFileThatOthersMayReadIsRefused(t *testing.T) {
 	if err := os.Chmod(p.token(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadToken(p.token()); berth.CodeOf(err) != berth.CodeInvalid {
+	if _, err := ReadToken(p.dir); berth.CodeOf(err) != berth.CodeInvalid {
 		t.Errorf("ReadToken = %v, want invalid", err)
 	}
 }

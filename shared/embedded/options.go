@@ -4,7 +4,6 @@ package embedded
 
 import (
 	"io"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -14,7 +13,7 @@ import (
 // Options say how a server is to run. DataDir is required.
 type Options struct {
 	DataDir string
-	// ConfigDir holds the key of the secrets, away from the data; see DefaultConfigDir.
+	// ConfigDir holds the key of the secrets, away from the data.
 	ConfigDir string
 	// Listen is host:port; DefaultListen when empty.
 	Listen string
@@ -38,33 +37,6 @@ const DefaultListen = "127.0.0.1:0"
 
 // DefaultIdle is after how long a background server without work ends.
 const DefaultIdle = 15 * time.Minute
-
-// DefaultDataDir is `$XDG_DATA_HOME/berth`, or what stands for it on this system.
-func DefaultDataDir() (string, error) {
-	if dir := os.Getenv("BERTH_DATA_DIR"); dir != "" {
-		return filepath.Abs(dir)
-	}
-	if dir := os.Getenv("XDG_DATA_HOME"); dir != "" {
-		return filepath.Join(dir, "berth"), nil
-	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return "", berth.Errorf(berth.CodeInvalid, "no home folder is known: set BERTH_DATA_DIR to the folder that is to hold berth's data")
-	}
-	return filepath.Join(home, ".local", "share", "berth"), nil
-}
-
-// DefaultConfigDir is `$XDG_CONFIG_HOME/berth`, or what stands for it on this system.
-func DefaultConfigDir() (string, error) {
-	if dir := os.Getenv("XDG_CONFIG_HOME"); dir != "" {
-		return filepath.Join(dir, "berth"), nil
-	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return "", berth.Errorf(berth.CodeInvalid, "no home folder is known: set XDG_CONFIG_HOME")
-	}
-	return filepath.Join(home, ".config", "berth"), nil
-}
 
 // paths are the places in a data folder.
 type paths struct{ dir string }

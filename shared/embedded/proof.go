@@ -44,7 +44,9 @@ func answers(ctx context.Context, url, token string) bool {
 	}
 	challenge := rand.Text()
 	req.Header.Set(challengeHeader, challenge)
-	res, err := http.DefaultClient.Do(req)
+	// No proxy and no connection that is kept: each look is a new one at the port.
+	probe := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	res, err := probe.Do(req)
 	if err != nil {
 		return false
 	}

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/berth-dev/berth/shared/access"
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/control"
 	"github.com/berth-dev/berth/shared/httpapi"
@@ -112,7 +113,10 @@ func newAPI(e *engine, s stores, o Options, l net.Listener, token string, logger
 	mac.Write([]byte("signed URLs of transfers"))
 	return httpapi.New(httpapi.Config{
 		Plane: e.plane, Records: s.records, Blobs: s.records.Blobs, Secrets: s.secrets, Waiter: s.hub,
-		Authenticator: httpapi.StaticToken(token), Clock: o.Clock, IDs: s.records.IDs,
+		Authenticator: httpapi.BearerTokens(access.NewAuthenticator(access.Config{
+			Records: s.records, Clock: o.Clock, Token: token, Logger: logger,
+		})),
+		Clock: o.Clock, IDs: s.records.IDs,
 		Version: version.Info(s.installation.ID), SigningKey: mac.Sum(nil), Logger: logger,
 		PublicURL: urlOf(l), Embedded: true,
 	})
@@ -133,6 +137,15 @@ func (e *engine) run(ctx context.Context, o Options, p paths, l net.Listener, h 
 	upkeep.Go(func() { e.runner.KeepSweeping(ctx) })
 	upkeep.Go(func() { e.runner.KeepPools(ctx) })
 	upkeep.Go(func() { e.keepPurging(ctx, o.Clock) })
+	idled := make(chan struct{})
+	if o.Idle > 0 {
+		upkeep.Go(func() {
+			if idle.wait(ctx) == nil {
+				e.logger.Info("idle", "for", o.Idle.String())
+				close(idled)
+			}
+		})
+	}
 	served := make(chan error, 1)
 	go func() {
 		served <- listen.Serve(ctx, e.api.Listener(l), idle.count(h), slog.NewLogLogger(e.logger.Handler(), slog.LevelWarn))
@@ -145,7 +158,7 @@ func (e *engine) run(ctx context.Context, o Options, p paths, l net.Listener, h 
 		if o.Ready != nil {
 			o.Ready(file.URL)
 		}
-		err = e.await(ctx, o.Idle, idle, served)
+		err = await(ctx, idled, served)
 	}
 	// Clients must not find a server that no longer takes requests.
 	err = errors.Join(err, p.removeServer(file.PID))
@@ -158,19 +171,10 @@ func (e *engine) run(ctx context.Context, o Options, p paths, l net.Listener, h 
 }
 
 // await returns when the server is to end.
-func (e *engine) await(ctx context.Context, limit time.Duration, idle *idleWatch, served chan error) error {
-	done := make(chan struct{})
-	if limit > 0 {
-		go func() {
-			if idle.wait(ctx) == nil {
-				e.logger.Info("idle", "for", limit.String())
-				close(done)
-			}
-		}()
-	}
+func await(ctx context.Context, idled <-chan struct{}, served chan error) error {
 	select {
 	case <-ctx.Done():
-	case <-done:
+	case <-idled:
 	case err := <-served:
 		served <- nil
 		return err
