@@ -140,6 +140,8 @@ type Principal struct {
 	Name   string  `json:"name"`
 	Scopes []Scope `json:"scopes"`
 	Host   HostID  `json:"host,omitempty"`
+	// Key is the API key that was sent; empty for the embedded server's own token.
+	Key KeyID `json:"key,omitempty"`
 }
 
 // Version tells which berth answers.

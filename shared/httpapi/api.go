@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"github.com/berth-dev/berth/shared/access"
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/httpapi/transfer"
 )
@@ -23,6 +25,7 @@ type API struct {
 	huma       huma.API
 	registered []Route
 	transfers  *transfer.Service
+	keys       *access.Keys
 
 	closing context.Context
 	close   context.CancelFunc
@@ -86,6 +89,10 @@ func newAPI(cfg Config) (*API, error) {
 		Provider: cfg.Plane.Provider, Sandbox: cfg.Records.FindSandbox, Notifier: cfg.Records.Notifier,
 		SigningKey: cfg.SigningKey, Prefix: Prefix, Logger: a.log,
 	})
+	a.keys = &access.Keys{Records: cfg.Records, Clock: cfg.Clock, IDs: cfg.IDs, Random: cfg.Random}
+	if cfg.Random == nil {
+		a.keys.Random = rand.Reader
+	}
 	a.mux.HandleFunc("/", a.unknown)
 	return a, nil
 }
@@ -128,7 +135,8 @@ func operations() map[string]operation {
 	byID := map[string]operation{}
 	for _, group := range [][]operation{
 		environmentOperations(), variableOperations(), secretOperations(), runOperations(), eventOperations(),
-		logOperations(), sandboxOperations(), fileOperations(), commandOperations(), transferOperations(), serviceOperations(),
+		logOperations(), sandboxOperations(), fileOperations(), commandOperations(), transferOperations(),
+		keyOperations(), serviceOperations(),
 	} {
 		for _, o := range group {
 			byID[o.id] = o

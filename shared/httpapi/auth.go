@@ -1,12 +1,12 @@
 package httpapi
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
+	"context"
 	"net/http"
 	"slices"
 	"strings"
 
+	"github.com/berth-dev/berth/shared/access"
 	"github.com/berth-dev/berth/shared/berth"
 )
 
@@ -15,25 +15,25 @@ type Authenticator interface {
 	Authenticate(r *http.Request) (berth.Principal, error)
 }
 
-// StaticToken is the embedded server's authenticator: one bearer token with
-// every scope but that of hosts.
-func StaticToken(token string) Authenticator {
-	return staticToken(sha256.Sum256([]byte(token)))
+// TokenAuthenticator says whom a bearer token stands for. Errors: unauthenticated.
+type TokenAuthenticator interface {
+	Authenticate(ctx context.Context, token string) (berth.Principal, error)
 }
 
-type staticToken [sha256.Size]byte
+// BearerTokens authenticates requests by their bearer token.
+func BearerTokens(tokens TokenAuthenticator) Authenticator { return bearerTokens{tokens} }
 
-func (t staticToken) Authenticate(r *http.Request) (berth.Principal, error) {
+// StaticToken authenticates by one bearer token alone, that of an embedded server.
+func StaticToken(token string) Authenticator { return BearerTokens(access.NewToken(token)) }
+
+type bearerTokens struct{ tokens TokenAuthenticator }
+
+func (b bearerTokens) Authenticate(r *http.Request) (berth.Principal, error) {
 	token, err := BearerToken(r)
 	if err != nil {
 		return berth.Principal{}, err
 	}
-	// Hashes have one length, so the comparison tells nothing about the token's.
-	sum := sha256.Sum256([]byte(token))
-	if subtle.ConstantTimeCompare(sum[:], t[:]) != 1 {
-		return berth.Principal{}, berth.Errorf(berth.CodeUnauthenticated, "the bearer token is not known")
-	}
-	return berth.Principal{Name: "local", Scopes: []berth.Scope{berth.ScopeRead, berth.ScopeRun, berth.ScopeAdmin}}, nil
+	return b.tokens.Authenticate(r.Context(), token)
 }
 
 // BearerToken reads the Authorization header. Errors: unauthenticated.

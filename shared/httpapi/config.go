@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"time"
 
@@ -24,6 +25,8 @@ type Config struct {
 	// SigningKey signs the URLs of transfers: 32 bytes or more. URLs outlast a
 	// restart when it does.
 	SigningKey []byte
+	// Random is what new keys are made of; the system's when nil.
+	Random io.Reader
 	// Logger takes one line a request and the text of internal errors; none when nil.
 	Logger *slog.Logger
 	// PublicURL is the server's address as agents and clients see it; when empty,

@@ -118,13 +118,16 @@ func (x *exchange) finish() {
 // log writes one line. Bodies, query values and headers are not in it.
 func (x *exchange) log() {
 	level := slog.LevelInfo
-	attrs := make([]slog.Attr, 0, 10)
+	attrs := make([]slog.Attr, 0, 11)
 	attrs = append(attrs,
 		slog.String("request", x.id), slog.String("operation", x.route.ID), slog.String("method", x.r.Method),
 		slog.String("path", x.r.URL.Path), slog.Int("status", x.status), slog.Int64("bytes", x.bytes),
 		slog.Int64("took_us", x.api.cfg.Clock.Now().Sub(x.started).Microseconds()))
 	if x.principal.Name != "" {
 		attrs = append(attrs, slog.String("by", x.principal.Name))
+	}
+	if x.principal.Key != "" {
+		attrs = append(attrs, slog.String("key", string(x.principal.Key)))
 	}
 	if p := x.problem; p != nil {
 		attrs = append(attrs, slog.String("code", string(p.Code)))

@@ -72,7 +72,7 @@ var Routes = []Route{
 	{ID: "replace-environment", Method: put, Path: "/environments/{id}", Scope: berth.ScopeAdmin, BodyCap: MaxBody, Takes: mediaJSON},
 	{ID: "update-environment", Method: patch, Path: "/environments/{id}", Scope: berth.ScopeAdmin, BodyCap: MaxBody, Takes: mediaMergePatch},
 	{ID: "delete-environment", Method: remove, Path: "/environments/{id}", Scope: berth.ScopeAdmin},
-	{ID: "check-environment", Method: post, Path: "/environments/{id}/check", Scope: berth.ScopeRun},
+	{ID: "check-environment", Method: post, Path: "/environments/{id}/check", Scope: berth.ScopeRead},
 
 	{ID: "list-variables", Method: get, Path: "/variables", Scope: berth.ScopeRead},
 	{ID: "find-variable", Method: get, Path: "/variables/{name}", Scope: berth.ScopeRead},
@@ -86,7 +86,7 @@ var Routes = []Route{
 
 	{ID: "list-runs", Method: get, Path: "/runs", Scope: berth.ScopeRead},
 	{ID: "create-run", Method: post, Path: "/runs", Scope: berth.ScopeRun, BodyCap: MaxBody, Takes: mediaJSON, Keyed: true},
-	{ID: "preflight-run", Method: post, Path: "/preflight", Scope: berth.ScopeRun, BodyCap: MaxBody, Takes: mediaJSON},
+	{ID: "preflight-run", Method: post, Path: "/preflight", Scope: berth.ScopeRead, BodyCap: MaxBody, Takes: mediaJSON},
 	{ID: "find-run", Method: get, Path: "/runs/{id}", Scope: berth.ScopeRead},
 	{ID: "delete-run", Method: remove, Path: "/runs/{id}", Scope: berth.ScopeRun},
 	{ID: "cancel-run", Method: post, Path: "/runs/{id}/cancel", Scope: berth.ScopeRun},
@@ -117,6 +117,9 @@ var Routes = []Route{
 	{ID: "write-transfer-data", Method: put, Path: "/transfers/{id}/data", Scope: berth.ScopeNone, BodyCap: streamed, Takes: mediaBytes, Embedded: true},
 	{ID: "read-transfer-data", Method: get, Path: "/transfers/{id}/data", Scope: berth.ScopeNone, Embedded: true},
 
+	{ID: "list-keys", Method: get, Path: "/keys", Scope: berth.ScopeAdmin},
+	{ID: "create-key", Method: post, Path: "/keys", Scope: berth.ScopeAdmin, BodyCap: MaxBody, Takes: mediaJSON, Keyed: true},
+	{ID: "delete-key", Method: remove, Path: "/keys/{id}", Scope: berth.ScopeAdmin},
 	{ID: "find-principal", Method: get, Path: "/whoami", Scope: ScopeAny},
 	{ID: "find-health", Method: get, Path: "/health", Scope: berth.ScopeNone},
 	{ID: "find-version", Method: get, Path: "/version", Scope: berth.ScopeNone},

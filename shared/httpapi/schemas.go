@@ -21,10 +21,10 @@ func tidySchemas(registry huma.Registry) {
 		if t == nil || t.Kind() != reflect.Struct {
 			continue
 		}
-		for i := range t.NumField() {
-			name, options, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		for _, field := range reflect.VisibleFields(t) {
+			name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 			if p := schema.Properties[name]; p != nil {
-				schema.Properties[name] = tidyProperty(p, t.Field(i).Type, strings.Contains(options, "omitempty"))
+				schema.Properties[name] = tidyProperty(p, field.Type, strings.Contains(options, "omitempty"))
 			}
 		}
 	}

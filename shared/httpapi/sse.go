@@ -28,7 +28,16 @@ func (a *API) streamEvents(x *exchange, id berth.RunID, after int64) {
 	x.Flush()
 	stream := newSteadyWriter(x)
 	defer stream.end()
+	asked := a.cfg.Clock.Now()
 	for ctx.Err() == nil {
+		// A stream can last for hours: it ends soon after its key does.
+		if now := a.cfg.Clock.Now(); now.Sub(asked) >= beatTime {
+			asked = now
+			if _, err := a.cfg.Authenticator.Authenticate(x.r); err != nil {
+				x.streamError(err)
+				return
+			}
+		}
 		reply, err := a.pollEvents(ctx, id, after, maxLimit, beatTime)
 		if err != nil {
 			if ctx.Err() == nil {
