@@ -62,8 +62,8 @@ func unknownPath(*exchange) error { return errNoSuchPath }
 // ownedBy returns the agent's providers if it belongs to the caller's
 // installation.
 func (s *Server) ownedBy(ctx context.Context, caller berth.InstallationID) (*owner, error) {
-	if caller == "" || len(caller) > maxInstallation {
-		return nil, berth.FieldErrorf(berth.CodeInvalid, "header."+InstallationHeader, "must name the installation that calls")
+	if _, err := berth.ParseSlug("the installation that calls", string(caller)); err != nil {
+		return nil, berth.FieldErrorf(berth.CodeInvalid, "header."+InstallationHeader, "%s", err.Error())
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,9 +83,6 @@ func (s *Server) ownedBy(ctx context.Context, caller berth.InstallationID) (*own
 	}
 	return s.owner, nil
 }
-
-// maxInstallation is the longest id of an installation, in bytes.
-const maxInstallation = 64
 
 // provider returns one of the owner's; not_found when the agent does not serve
 // its kind.

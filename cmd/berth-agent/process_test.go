@@ -1,0 +1,225 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/privatefile"
+	"github.com/berth-dev/berth/shared/sandbox/remote"
+	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
+	"github.com/berth-dev/berth/shared/spool"
+)
+
+// The test binary is also the agent, and a reader of a command's output: started
+// again with one of these it is that.
+const (
+	agentEnv  = "TEST_BERTH_AGENT"  // arguments, split by |
+	readerEnv = "TEST_BERTH_READER" // folder, URL, sandbox and command, split by |
+)
+
+func TestMain(m *testing.M) {
+	if args := os.Getenv(agentEnv); args != "" {
+		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+		defer stop()
+		os.Exit(run(ctx, strings.Split(args, "|"), os.Stdout, os.Stderr))
+	}
+	if args := os.Getenv(readerEnv); args != "" {
+		if err := readAsProcess(strings.Split(args, "|")); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+const (
+	patience     = time.Minute
+	installation = berth.InstallationID("test")
+)
+
+// process is an agent in a process of its own, which a test may kill.
+type process struct {
+	dir    folder
+	guest  string
+	listen string
+	cmd    *exec.Cmd
+	url    string
+	stderr bytes.Buffer
+}
+
+func startProcess(t *testing.T) *process {
+	t.Helper()
+	p := &process{dir: folder(filepath.Join(t.TempDir(), "agent")), guest: sandboxtest.BuildGuest(t), listen: "127.0.0.1:0"}
+	p.start(t)
+	t.Cleanup(p.kill)
+	return p
+}
+
+func (p *process) command(args ...string) *exec.Cmd {
+	args = append([]string{"serve", "--data-dir", string(p.dir), "--listen", p.listen, "--guest", p.guest, "--allow-local", "--verbose"}, args...)
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), agentEnv+"="+strings.Join(args, "|"))
+	return cmd
+}
+
+// start returns when the agent has printed where it is. Later starts are on the
+// same address.
+func (p *process) start(t *testing.T) {
+	t.Helper()
+	p.cmd = p.command()
+	p.cmd.Stderr = &p.stderr
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() {
+		t.Fatalf("the agent ended as it started: %v, %s", p.cmd.Wait(), &p.stderr)
+	}
+	p.url = lines.Text()
+	p.listen = strings.TrimPrefix(p.url, "https://")
+}
+
+// kill ends the agent with KILL and waits until it is gone.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill() // it may be gone
+	_ = p.cmd.Wait()
+}
+
+// end ends the agent in good order and returns its exit status.
+func (p *process) end(t *testing.T) int {
+	t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	timer := time.AfterFunc(patience, p.kill)
+	defer timer.Stop()
+	_ = p.cmd.Wait()
+	return p.cmd.ProcessState.ExitCode()
+}
+
+// connectTo makes the client of an agent from what is in its folder.
+func connectTo(dir folder, url string, installation berth.InstallationID) (*remote.Provider, error) {
+	certificate, err := dir.readCertificate()
+	if err != nil {
+		return nil, err
+	}
+	token, err := privatefile.ReadToken(dir.token())
+	if err != nil {
+		return nil, err
+	}
+	return remote.New(remote.Config{
+		URL: url, Fingerprint: fingerprintOf(certificate), Token: token, Kind: berth.ProviderLocal, Installation: installation,
+	})
+}
+
+func (p *process) connect(t *testing.T) *remote.Provider {
+	t.Helper()
+	r, err := connectTo(p.dir, p.url, installation)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	return r
+}
+
+
+// ready makes a sandbox and takes care that it goes.
+func ready(t *testing.T, p berth.Provider, n int) berth.SandboxRef {
+	t.Helper()
+	spec := berth.SandboxSpec{
+		ID: berth.SandboxID(fmt.Sprintf("01crz3ndektsv4rrff%08d", n)), Installation: installation, Run: "01arz3ndektsv4rrffq69g5fav", Directory: t.TempDir(),
+	}
+	state, err := p.Provision(t.Context(), spec)
+	if err != nil || state.Status != berth.SandboxReady {
+		t.Fatalf("Provision = %+v, %v", state, err)
+	}
+	ref := berth.SandboxRef{ID: spec.ID, Ref: state.Ref}
+	t.Cleanup(func() {
+		if err := p.Destroy(context.WithoutCancel(t.Context()), ref); err != nil {
+			t.Errorf("Destroy: %v", err)
+		}
+	})
+	return ref
+}
+
+// follow reads a command's output as the runner does: while the agent is not
+// there it asks again from where it is.
+func follow(ctx context.Context, p berth.Provider, ref berth.SandboxRef, id berth.CommandID, take func([]byte)) (berth.Exit, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for offset := int64(0); ; {
+		out, err := p.ReadOutput(ctx, ref, id, offset, 0, 2*time.Second)
+		if berth.CodeOf(err) == berth.CodeUnavailable && ctx.Err() == nil {
+			continue
+		}
+		if err != nil {
+			return berth.Exit{}, err
+		}
+		frames, _, err := spool.Decode(out.Bytes)
+		if err != nil {
+			return berth.Exit{}, err
+		}
+		for _, f := range frames {
+			take(f.Data)
+		}
+		if offset = out.Next; out.Ended {
+			return *out.Exit, nil
+		}
+	}
+}
+
+// readAsProcess prints the hash of a command's output, its length and this
+// process's peak of resident bytes.
+func readAsProcess(args []string) error {
+	p, err := connectTo(folder(args[0]), args[1], installation)
+	if err != nil {
+		return err
+	}
+	h, n := sha256.New(), 0
+	_, err = follow(context.Background(), p, berth.SandboxRef{ID: berth.SandboxID(args[2])}, berth.CommandID(args[3]), func(b []byte) {
+		h.Write(b)
+		n += len(b)
+	})
+	if err != nil {
+		return err
+	}
+	peak, err := peakBytes(os.Getpid())
+	fmt.Println(hex.EncodeToString(h.Sum(nil)), n, peak)
+	return err
+}
+
+// peakBytes is the most that a process has had resident.
+func peakBytes(pid int) (int64, error) {
+	b, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))
+	if err != nil {
+		return 0, err
+	}
+	_, rest, found := strings.Cut(string(b), "VmHWM:")
+	if !found {
+		return 0, fmt.Errorf("process %d has no VmHWM", pid)
+	}
+	kib, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+	return kib << 10, err
+}
+

@@ -1,0 +1,52 @@
+//go:build linux
+
+package main
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+
+	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/hostagent/agentapi"
+	"github.com/berth-dev/berth/shared/sandbox/local"
+)
+
+// opened are the providers that are on. Closing them leaves their sandboxes
+// running.
+type opened struct {
+	agentapi.Providers
+	closers []io.Closer
+}
+
+func (o *opened) add(p interface {
+	berth.Provider
+	io.Closer
+},
+) {
+	o.Providers[p.Kind()] = p
+	o.closers = append(o.closers, p)
+}
+
+func (o *opened) Close() error {
+	var errs []error
+	for _, c := range o.closers {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// openProviders takes up what an earlier agent left running.
+func openProviders(o serveOptions, installation berth.InstallationID, logger *slog.Logger) (*opened, error) {
+	all := &opened{Providers: agentapi.Providers{}}
+	if o.allowLocal {
+		p, err := local.New(local.Config{
+			Root: o.dir.sandboxes(berth.ProviderLocal), GuestPath: o.guest, Installation: installation, Clock: o.clock, Logger: logger,
+		})
+		if err != nil {
+			return nil, errors.Join(err, all.Close())
+		}
+		all.add(p)
+	}
+	return all, nil
+}

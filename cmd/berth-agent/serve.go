@@ -1,0 +1,151 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/guestbin"
+	"github.com/berth-dev/berth/shared/listen"
+	"github.com/berth-dev/berth/shared/privatefile"
+	"github.com/berth-dev/berth/shared/rotate"
+	"github.com/berth-dev/berth/shared/version"
+)
+
+// serveOptions say how an agent is to run.
+type serveOptions struct {
+	dir               folder
+	listen, tokenFile string
+	installation      string
+	minFreeDisk       string
+	allowLocal        bool
+	verbose           bool
+	guest             string // instead of the embedded guest
+	clock             berth.Clock
+}
+
+func serveCommand() *cobra.Command {
+	o := serveOptions{clock: berth.SystemClock{}}
+	cmd := &cobra.Command{
+		Use: "serve", Short: "Run the agent in the foreground",
+		Long: `Run the agent in the foreground until it is interrupted.
+
+Its address and the fingerprint of its certificate are printed, one a line. Its
+sandboxes go on when it ends, and are taken up again at the next start. It serves
+one installation: the one that is named, else the first whose server calls.`,
+		Example: `  berth-agent serve --listen 10.0.0.7:7443
+  berth-agent serve --data-dir /srv/berth-agent --token-file /etc/berth/agent-token --allow-local`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return serve(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	flags := cmd.Flags()
+	folderFlag(flags, &o.dir)
+	flags.StringVar(&o.listen, "listen", "127.0.0.1:7443", "`host:port` to listen on; port 0 lets the system choose")
+	flags.StringVar(&o.tokenFile, "token-file", "", "`file` with the token that servers must have, made when it is not there (default: token in the data folder)")
+	flags.StringVar(&o.installation, "installation", "", "`id` of the installation to serve (default: the first that calls, for good)")
+	flags.StringVar(&o.minFreeDisk, "min-free-disk", "512MiB", "free disk `size` below which no new sandbox is made")
+	flags.BoolVar(&o.allowLocal, "allow-local", false, "let runs work on this machine itself, without isolation (provider local)")
+	flags.BoolVar(&o.verbose, "verbose", false, "log every request")
+	flags.StringVar(&o.guest, "guest", "", "guest program instead of the embedded one")
+	_ = flags.MarkHidden("guest")
+	return cmd
+}
+
+// serve is the agent. It returns nil after ctx has ended. Errors: conflict when
+// another agent has the data folder; unavailable for a folder, address or guest
+// that cannot be used; invalid.
+func serve(ctx context.Context, o serveOptions, stdout, stderr io.Writer) error {
+	if !o.allowLocal {
+		return &berth.Error{
+			Code: berth.CodeInvalid, Message: "no provider is on", Remediation: "switch one on: --allow-local",
+		}
+	}
+	minFreeDisk, err := berth.ParseSize(o.minFreeDisk)
+	if err != nil {
+		return berth.FieldErrorf(berth.CodeInvalid, "--min-free-disk", "%s", err.Error())
+	}
+	if o.dir, err = o.dir.absolute(); err != nil {
+		return err
+	}
+	lock, err := o.dir.claim()
+	if err != nil {
+		return err
+	}
+	defer lock.Unlock()
+	if o.guest == "" {
+		if o.guest, err = guestbin.Install(o.dir.guests(), runtime.GOARCH); err != nil {
+			return err
+		}
+	}
+	if o.tokenFile == "" {
+		o.tokenFile = o.dir.token()
+	}
+	token, err := privatefile.OpenToken(o.tokenFile)
+	if err != nil {
+		return err
+	}
+	certificate, err := o.dir.openCertificate(o.clock)
+	if err != nil {
+		return err
+	}
+	file, err := rotate.Open(o.dir.log(), rotate.DefaultLimit)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	a := &agent{options: o, minFreeDisk: minFreeDisk, logger: newLogger(file, o.verbose)}
+	defer a.close()
+	handler, err := a.handler(token)
+	if err != nil {
+		return err
+	}
+	l, err := listen.Open(o.listen)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	url, fingerprint := urlOf(l), fingerprintOf(certificate)
+	a.logger.Info("serving", "url", url, "fingerprint", fingerprint.String(), "data", string(o.dir), "version", version.Version)
+	fmt.Fprintf(stdout, "%s\n%s\n", url, fingerprint)
+	fmt.Fprintf(stderr, "berth-agent: the token is in %s, the log in %s; Ctrl-C ends the agent and leaves its sandboxes running\n", o.tokenFile, o.dir.log())
+	secure := tls.NewListener(l, &tls.Config{
+		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{certificate}, NextProtos: []string{"http/1.1"},
+	})
+	err = listen.Serve(ctx, secure, handler, slog.NewLogLogger(a.logger.Handler(), slog.LevelDebug))
+	a.logger.Info("ended", "error", err)
+	return err
+}
+
+func newLogger(w io.Writer, verbose bool) *slog.Logger {
+	level := slog.LevelInfo
+	if verbose {
+		level = slog.LevelDebug
+	}
+	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
+}
+
+// urlOf is how a server reaches l: by the host's name or address where it
+// listens on all.
+func urlOf(l net.Listener) string {
+	addr := l.Addr().(*net.TCPAddr) // net.Listen("tcp", …) gives no other
+	if !addr.IP.IsUnspecified() {
+		return "https://" + addr.String()
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		name = "127.0.0.1"
+	}
+	return fmt.Sprintf("https://%s:%d", name, addr.Port)
+}
