@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/berth-dev/berth/shared/berth"
@@ -44,8 +43,6 @@ func (a *app) gitTargetHere(ctx context.Context) (*berth.Target, error) {
 	return t, err
 }
 
-var shaPattern = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
-
 func parseGitTarget(s string) (*berth.Target, error) {
 	origin, revision, _ := strings.Cut(s, "#")
 	t := &berth.Target{Kind: berth.TargetGit, Origin: origin}
@@ -65,8 +62,8 @@ func parseGitTarget(s string) (*berth.Target, error) {
 			return nil, berth.FieldErrorf(berth.CodeInvalid, "--target", "%q is none of branch, tag and sha", key)
 		}
 	}
-	if t.SHA != "" && !shaPattern.MatchString(t.SHA) {
-		return nil, berth.FieldErrorf(berth.CodeInvalid, "--target", "sha must be a whole commit id of 40 or 64 hexadecimal digits")
+	if err := berth.Invalid(berth.ValidateTarget(*t)); err != nil {
+		return nil, err
 	}
 	return t, nil
 }

@@ -21,9 +21,6 @@ import (
 //go:embed all:bin
 var files embed.FS
 
-// Architectures are those that the guest is built for, in Go's names.
-var Architectures = []string{"amd64", "arm64"}
-
 // Binary returns the guest for linux on arch. A berth that was built without
 // guests is unavailable, with what to do.
 func Binary(arch string) ([]byte, error) {

@@ -14,7 +14,6 @@ import (
 	"testing/iotest"
 
 	"github.com/berth-dev/berth/shared/berth"
-	"github.com/berth-dev/berth/shared/blob"
 )
 
 // Run checks every promise of berth.Blobs; open makes an empty store for one
@@ -39,53 +38,6 @@ func Run(t *testing.T, open func(t *testing.T) berth.Blobs) {
 		{"a cancelled caller is told so", cancelled},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, open(t)) })
-	}
-}
-
-func put(t *testing.T, b berth.Blobs, key, content string) {
-	t.Helper()
-	if err := b.Put(t.Context(), key, strings.NewReader(content), int64(len(content))); err != nil {
-		t.Fatalf("Put(%q): %v", key, err)
-	}
-}
-
-func read(t *testing.T, b berth.Blobs, key string, offset, length int64) []byte {
-	t.Helper()
-	r, err := b.Open(t.Context(), key, offset, length)
-	if err != nil {
-		t.Fatalf("Open(%q, %d, %d): %v", key, offset, length, err)
-	}
-	got, err := io.ReadAll(r)
-	if err := errors.Join(err, r.Close()); err != nil {
-		t.Fatalf("reading %q: %v", key, err)
-	}
-	return got
-}
-
-func want(t *testing.T, b berth.Blobs, key, content string) {
-	t.Helper()
-	if got := read(t, b, key, 0, -1); string(got) != content {
-		t.Fatalf("%q holds %d bytes %.40q, want %d bytes %.40q", key, len(got), got, len(content), content)
-	}
-	size, err := b.Size(t.Context(), key)
-	if err != nil || size != int64(len(content)) {
-		t.Fatalf("Size(%q) = %d, %v; want %d", key, size, err, len(content))
-	}
-}
-
-func wantAbsent(t *testing.T, b berth.Blobs, key string) {
-	t.Helper()
-	_, err := b.Size(t.Context(), key)
-	wantCode(t, "Size("+key+")", err, berth.CodeNotFound)
-	_, err = b.Open(t.Context(), key, 0, -1)
-	wantCode(t, "Open("+key+")", err, berth.CodeNotFound)
-}
-
-func wantCode(t *testing.T, call string, err error, code berth.Code) {
-	t.Helper()
-	var coded *berth.Error
-	if !errors.As(err, &coded) || coded.Code != code {
-		t.Fatalf("%s = %v, want code %s", call, err, code)
 	}
 }
 
@@ -187,63 +139,6 @@ func failingReader(t *testing.T, b berth.Blobs) {
 		t.Fatalf("Put from a reader that fails = %v, want its error", err)
 	}
 	want(t, b, "k", "before")
-}
-
-func badKeys(t *testing.T, b berth.Blobs) {
-	for _, key := range []string{
-		"", "/", "/a", "a/", "a//b", ".", "..", "../a", "a/../b", "a/./b", "a/..", "a b", "a~", "~tmp", "a\\b", "a:b",
-		"é", "a\x00", "C:/x", strings.Repeat("p", blob.MaxPartBytes+1), strings.Repeat("p/", blob.MaxKeyBytes/2) + "p",
-	} {
-		call := fmt.Sprintf("with key %.40q", key)
-		wantCode(t, "Put "+call, b.Put(t.Context(), key, strings.NewReader("x"), 1), berth.CodeInvalid)
-		_, err := b.Open(t.Context(), key, 0, -1)
-		wantCode(t, "Open "+call, err, berth.CodeInvalid)
-		_, err = b.Size(t.Context(), key)
-		wantCode(t, "Size "+call, err, berth.CodeInvalid)
-	}
-	longest := strings.Repeat("p", blob.MaxPartBytes)
-	put(t, b, longest+"/"+longest, "x")
-	want(t, b, longest+"/"+longest, "x")
-}
-
-func deletePrefix(t *testing.T, b berth.Blobs) {
-	fill := func() {
-		for _, key := range []string{"r/1", "r/1/a", "r/1/b/c", "r/10", "r/2/a", "r", "s/1"} {
-			put(t, b, key, key)
-		}
-	}
-	for _, test := range []struct{ prefix, gone string }{
-		{"r/1/", "r/1/a r/1/b/c"},
-		{"r/1", "r/1 r/1/a r/1/b/c r/10"},
-		{"r/1/b", "r/1/b/c"},
-		{"r", "r r/1 r/1/a r/1/b/c r/10 r/2/a"},
-		{"r/", "r/1 r/1/a r/1/b/c r/10 r/2/a"},
-		{"x/y/z", ""},
-		{"r/2/a/b/c", ""},
-	} {
-		fill()
-		if err := b.DeletePrefix(t.Context(), test.prefix); err != nil {
-			t.Fatalf("DeletePrefix(%q): %v", test.prefix, err)
-		}
-		gone := map[string]bool{}
-		for _, key := range strings.Fields(test.gone) {
-			gone[key] = true
-			wantAbsent(t, b, key)
-		}
-		for _, key := range []string{"r/1", "r/1/a", "r/1/b/c", "r/10", "r/2/a", "r", "s/1"} {
-			if !gone[key] {
-				want(t, b, key, key)
-			}
-		}
-	}
-}
-
-func badPrefixes(t *testing.T, b berth.Blobs) {
-	put(t, b, "k", "x")
-	for _, prefix := range []string{"", "/", "//", "..", "../", "a/../", "~", "a b", "*"} {
-		wantCode(t, fmt.Sprintf("DeletePrefix(%q)", prefix), b.DeletePrefix(t.Context(), prefix), berth.CodeInvalid)
-	}
-	want(t, b, "k", "x")
 }
 
 func manyWriters(t *testing.T, b berth.Blobs) {
