@@ -2,19 +2,15 @@ package runner_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/records"
-	"github.com/berth-dev/berth/shared/runner"
-	"github.com/berth-dev/berth/shared/runner/asl"
 	"github.com/berth-dev/berth/shared/runner/runnertest"
 )
 
@@ -240,148 +236,6 @@ func TestAFailedPrepareStepSkipsTheRest(t *testing.T) {
 	}
 }
 
-func (b *bench) secret(name, value string, kind berth.SecretType) {
-	b.t.Helper()
-	if err := b.secrets.Put(b.t.Context(), berth.UserSecret(name), berth.NewSecretValue([]byte(value))); err != nil {
-		b.t.Fatal(err)
-	}
-	if _, _, err := b.records.PutSecret(b.t.Context(), berth.Secret{Name: name, Type: kind}, false); err != nil {
-		b.t.Fatal(err)
-	}
-}
-
-func TestSecretsAreResolvedAtTheStartAndHandedOverForMasking(t *testing.T) {
-	t.Parallel()
-	b := newBench(t, berth.SystemClock{})
-	b.secret("TOKEN", "canary-value", berth.SecretToken)
-	started := make(chan berth.CommandSpec, 1)
-	b.provider.Programs["look"] = func(p *runnertest.Process) int { started <- p.Spec; return 0 }
-	def := definition("look")
-	def.Environment.Env = map[string]string{"AUTH": "Bearer {{ secrets.TOKEN }}"}
-	run := b.ended(b.create(def))
-	spec := <-started
-	if spec.Env["AUTH"] != "Bearer canary-value" {
-		t.Errorf("AUTH = %q", spec.Env["AUTH"])
-	}
-	if len(spec.Mask) != 1 || string(spec.Mask[0].Reveal()) != "canary-value" {
-		t.Errorf("%d values are masked", len(spec.Mask))
-	}
-	recorded, err := json.Marshal([]any{run, b.events(run.ID)})
-	if err != nil || strings.Contains(string(recorded), "canary") {
-		t.Errorf("the record has the secret: %s, %v", recorded, err)
-	}
-}
-
-func TestARunWhoseSecretIsNotThereFailsBeforeAnythingStarts(t *testing.T) {
-	t.Parallel()
-	for name, set := range map[string]func(*bench){
-		"missing": func(*bench) {},
-		"a file":  func(b *bench) { b.secret("TOKEN", "canary-value", berth.SecretFile) },
-		"metadata without value": func(b *bench) {
-			b.secret("TOKEN", "x", berth.SecretToken)
-			_ = b.secrets.Delete(b.t.Context(), berth.UserSecret("TOKEN"))
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := newBench(t, berth.SystemClock{})
-			set(b)
-			def := definition("true")
-			def.Environment.Env = map[string]string{"AUTH": "{{ secrets.TOKEN }}"}
-			run := b.ended(b.create(def))
-			if run.Status != berth.RunFailed || run.Reason.Code != berth.ReasonSecretUnavailable || !strings.Contains(run.Reason.Message, "TOKEN") || run.Reason.Remediation == "" {
-				t.Errorf("run ended %s because of %+v", run.Status, run.Reason)
-			}
-			if n := b.provider.Calls("StartCommand"); n != 0 {
-				t.Errorf("%d commands were started", n)
-			}
-		})
-	}
-}
-
-func TestASandboxThatCannotBeMadeFailsTheRun(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		set  func(*bench)
-		code string
-	}{
-		"for bash is missing": {func(b *bench) {
-			b.provider.Provisioned = func(_ berth.SandboxSpec, _ int, s *berth.SandboxState) {
-				s.Status, s.Reason = berth.SandboxFailed, &berth.Reason{Code: berth.ReasonBashMissing, Message: "no bash", Remediation: "install it"}
-			}
-		}, berth.ReasonBashMissing},
-		"for the provider refuses it": {func(b *bench) {
-			b.provider.Fail("Provision", berth.Errorf(berth.CodeInvalid, "a bad image"))
-		}, berth.ReasonProvisionFailed},
-		"for the provider is off": {func(b *bench) { b.runner.Providers = providers{} }, berth.ReasonProviderDisabled},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := newBench(t, berth.SystemClock{})
-			c.set(b)
-			run := b.ended(b.create(definition("true")))
-			if run.Status != berth.RunFailed || run.Reason == nil || run.Reason.Code != c.code {
-				t.Errorf("run ended %s because of %+v, want %s", run.Status, run.Reason, c.code)
-			}
-			sb, err := b.records.FindSandbox(t.Context(), run.Sandbox)
-			if err != nil || sb.Status != berth.SandboxDestroyed {
-				t.Errorf("the sandbox is recorded as %s, %v", sb.Status, err)
-			}
-		})
-	}
-}
-
-func TestASandboxThatTakesTimeIsWaitedForAndItsProgressTold(t *testing.T) {
-	t.Parallel()
-	b := newBench(t, runnertest.NewHurriedClock(20), func(r *runner.Runner, _ map[string]asl.Task) { r.ProvisionPatience = 300 * time.Millisecond })
-	b.provider.Provisioned = func(_ berth.SandboxSpec, calls int, s *berth.SandboxState) {
-		s.Status, s.Detail = berth.SandboxCreating, fmt.Sprintf("pulling %d%%", calls/10*10)
-		if calls > 30 {
-			s.Status = berth.SandboxReady
-		}
-	}
-	id := b.create(definition("true"))
-	if run := b.ended(id); run.Status != berth.RunSucceeded {
-		t.Fatalf("run ended %s because of %+v", run.Status, run.Reason)
-	}
-	told := 0
-	for _, e := range b.events(id) {
-		if e.Kind == berth.EventSandboxProgress {
-			told++
-		}
-	}
-	if told == 0 {
-		t.Error("no progress was told")
-	}
-}
-
-func TestAProviderThatDoesNotAnswerIsTriedAgain(t *testing.T) {
-	t.Parallel()
-	b := newBench(t, runnertest.NewHurriedClock(50), func(*runner.Runner, map[string]asl.Task) {})
-	away := berth.Errorf(berth.CodeUnavailable, "no answer")
-	for _, method := range []string{"Provision", "StartCommand", "ReadOutput", "Destroy"} {
-		b.provider.Fail(method, away, away)
-	}
-	id := b.create(definition("echo", "once"))
-	run := b.ended(id)
-	if out, _, _ := b.output(id, commandStage); run.Status != berth.RunSucceeded || out != "once\n" {
-		t.Errorf("run ended %s because of %+v with %q", run.Status, run.Reason, out)
-	}
-}
-
-func TestAProviderThatNeverAnswersFailsTheRunWithItsWords(t *testing.T) {
-	t.Parallel()
-	b := newBench(t, runnertest.NewHurriedClock(2000), func(*runner.Runner, map[string]asl.Task) {})
-	away := berth.Errorf(berth.CodeUnavailable, "the engine does not answer")
-	for range 9 {
-		b.provider.Fail("Provision", away)
-	}
-	run := b.ended(b.create(definition("true")))
-	if run.Status != berth.RunFailed || run.Reason.Code != berth.ReasonProvisionFailed || !strings.Contains(run.Reason.Message, "the engine does not answer") {
-		t.Errorf("run ended %s because of %+v", run.Status, run.Reason)
-	}
-}
-
 func TestTheFirstOutputIsRecordedWhileTheCommandRuns(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, berth.SystemClock{})
@@ -411,38 +265,5 @@ func TestBulkOutputIsRecordedWholeInFewPieces(t *testing.T) {
 	}
 	if n := b.blobs.Len(); n > 20 {
 		t.Errorf("8 MiB are in %d pieces", n)
-	}
-}
-
-func TestASandboxThatDiedBeforeTheStartIsLostAtOnce(t *testing.T) {
-	t.Parallel()
-	b := newBench(t, runnertest.NewManualClock()) // no retry would ever come
-	b.provider.Fail("StartCommand", berth.Errorf(berth.CodeUnavailable, "the guest does not answer"))
-	b.runner.Providers = providers{&dying{b.provider}}
-	run := b.ended(b.create(definition("true")))
-	if run.Status != berth.RunFailed || run.Reason.Code != berth.ReasonLost || !strings.Contains(run.Reason.Message, "guest") {
-		t.Errorf("run ended %s because of %+v", run.Status, run.Reason)
-	}
-}
-
-// dying has sandboxes that are dead whenever somebody looks.
-type dying struct{ *runnertest.Provider }
-
-func (d *dying) Describe(ctx context.Context, ref berth.SandboxRef) (berth.SandboxState, error) {
-	state, err := d.Provider.Describe(ctx, ref)
-	state.Status = berth.SandboxFailed
-	return state, err
-}
-
-func TestWhatTheProviderRefusesToStartFailsTheRunWithItsWords(t *testing.T) {
-	t.Parallel()
-	b := newBench(t, berth.SystemClock{})
-	b.provider.Fail("StartCommand", berth.Errorf(berth.CodeInvalid, "there is no directory sub"))
-	run := b.ended(b.create(definition("true")))
-	if run.Status != berth.RunFailed || run.Reason.Code != berth.ReasonCommandFailed || !strings.Contains(run.Reason.Message, "no directory sub") {
-		t.Errorf("run ended %s because of %+v", run.Status, run.Reason)
-	}
-	if run.Stages[0].Status != berth.StageFailed || run.Exit == nil {
-		t.Errorf("its stage is %s, exit %+v", run.Stages[0].Status, run.Exit)
 	}
 }
