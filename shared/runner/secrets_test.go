@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/berth-dev/berth/shared/berth"
-	"github.com/berth-dev/berth/shared/records"
 	"github.com/berth-dev/berth/shared/runner/runnertest"
 )
 
