@@ -191,6 +191,7 @@ func tokenCases() []Case {
 		},
 		{
 			Name: "a task that fails before it waits is called again with a token of its own", Definition: waiting, Input: `{"a":1}`,
+			Needs: []Feature{FailureBeforeToken},
 			Tasks: map[string][]Reply{"Await": {{Error: "Busy", Cause: "once"}, {Output: `{}`, Answer: `"woken"`}}},
 			Want: Result{
 				Status: berth.ExecutionSucceeded, Path: []string{"Await", "Done"}, Output: `{"a":1,"answer":"woken"}`,

@@ -5,6 +5,7 @@ package orchestratetest
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -26,9 +27,19 @@ type Reply struct {
 	Answer string
 }
 
+// Feature is what a case needs and not every emulator of Step Functions has, in
+// words that go behind "it lacks".
+type Feature string
+
+// FailureBeforeToken is that a function which fails before its task token is
+// answered fails the task at once, so that Retry and Catch see its error.
+const FailureBeforeToken Feature = "failures of functions that wait for a task token"
+
 // Case is one machine with the behaviour of its tasks and what comes of it.
 type Case struct {
 	Name string
+	// Needs are features that what drives the machine must have.
+	Needs []Feature
 	// Definition has the tasks as ${NAME} where their ARN belongs.
 	Definition string
 	Input      string
@@ -54,10 +65,19 @@ type Result struct {
 type Execute func(t *testing.T, c Case) Result
 
 // Run runs every case.
-func Run(t *testing.T, execute Execute) {
+func Run(t *testing.T, execute Execute) { RunWithout(t, nil, execute) }
+
+// RunWithout is Run on an emulator that lacks features: what needs one of them is
+// skipped, with the reason.
+func RunWithout(t *testing.T, lacks []Feature, execute Execute) {
 	for _, c := range Cases() {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
+			for _, feature := range c.Needs {
+				if slices.Contains(lacks, feature) {
+					t.Skipf("left out on this emulator: it lacks %s", feature)
+				}
+			}
 			got, want := normal(t, execute(t, c)), normal(t, c.Want)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("result (-want +got):\n%s", diff)
