@@ -12,7 +12,7 @@ import (
 )
 
 // StartDaemon serves a new repository by git daemon, one process a connection,
-// until the test ends. Of the options only Address is used.
+// until the test ends. Of the options Address and Flaky are used.
 func StartDaemon(t testing.TB, o Options) *Server {
 	t.Helper()
 	s := &Server{Repository: NewRepository(t)}
@@ -22,10 +22,14 @@ func StartDaemon(t testing.TB, o Options) *Server {
 	l := listen(t, o.Address)
 	var running sync.WaitGroup
 	running.Go(func() {
-		for {
+		for n := 1; ; n++ {
 			conn, err := l.Accept()
 			if err != nil {
 				return
+			}
+			if n <= o.Flaky {
+				_ = conn.Close()
+				continue
 			}
 			running.Go(func() { s.serve(conn) })
 		}

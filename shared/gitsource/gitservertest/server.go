@@ -2,6 +2,7 @@ package gitservertest
 
 import (
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/cgi"
@@ -24,6 +25,8 @@ type Options struct {
 	// Version0 hides that the client can speak protocol 2, so that only what the
 	// repository's uploadpack.allow… settings allow is given by SHA.
 	Version0 bool
+	// Flaky is how many connections the daemon closes at once before it serves one.
+	Flaky int
 	// Wrap stands before the handler, to break it.
 	Wrap func(http.Handler) http.Handler
 }
@@ -87,7 +90,7 @@ func (s *Server) handler(o Options) http.Handler {
 		} else if version := r.Header.Get("Git-Protocol"); version != "" {
 			env = append(env, "GIT_PROTOCOL="+version) // older http-backends do not take it from the header
 		}
-		(&cgi.Handler{Path: s.git, Args: []string{"http-backend"}, Dir: s.Dir, Env: env, Stderr: io.Discard}).ServeHTTP(w, r)
+		(&cgi.Handler{Path: s.git, Args: []string{"http-backend"}, Dir: s.Dir, Env: env, Stderr: io.Discard, Logger: log.New(io.Discard, "", 0)}).ServeHTTP(w, r)
 	})
 	if o.Wrap != nil {
 		h = o.Wrap(h)

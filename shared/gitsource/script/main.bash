@@ -4,6 +4,7 @@ isolate
 use_credential
 find_git
 inspect
+clean_up
 if [[ $sha ]]; then
 	tag= wanted="commit $sha"
 elif [[ $tag ]]; then

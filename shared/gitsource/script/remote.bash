@@ -10,7 +10,7 @@ watch() {
 			line=${line//[[:cntrl:]]/}
 			line=${line%"${line##*[! ]}"}
 			[[ -n $line ]] || continue
-			if [[ $line =~ ^(remote:\ )?[A-Z][a-z\ ]+:\ +[0-9]+(%|,\ done) ]]; then
+			if [[ $line =~ ^(remote:\ )?[A-Z][a-z\ ]+:?\ +[0-9]+(%|,\ done|\ \(delta) ]]; then
 				if ((SECONDS >= next)); then
 					say "$line"
 					next=$((SECONDS + 10))
@@ -29,15 +29,19 @@ watch() {
 }
 
 # classify tells from git's messages what went wrong. What a disk or the memory
-# does to git often ends as a broken connection, so that goes first.
+# does to git often ends as a broken connection, so that goes first. Names are no
+# part of it.
 classify() {
-	case $said in
+	local text=${said//"$origin"/}
+	[[ -z $branch ]] || text=${text//"refs/heads/$branch"/}
+	[[ -z $tag ]] || text=${text//"refs/tags/$tag"/}
+	case $text in
 	*"No space left on device"* | *"Disk quota exceeded"* | *"Read-only file system"* | *"Permission denied"* | *"out of memory"* | *"Cannot allocate memory"* | *"died of signal"*) echo local ;;
 	*"emote helper for 'http"* | *"'remote-http"*) echo helper ;;
 	*[Cc]"ertificate"* | *"server verification failed"*) echo certificate ;;
 	*"Authentication failed"* | *"could not read Username"* | *"could not read Password"* | *"epository not found"* | *"repository '"*"' not found"* | *"not exported"* | *"no such repository"* | *"does not appear to be a git repository"* | *"not valid: is this a git repository"* | *"returned error: "40[134]*) echo repository ;;
 	*"find remote ref"* | *"not our ref"* | *"unadvertised object"* | *"not valid"* | *"no such remote ref"*) echo revision ;;
-	*"returned error: 429"* | *"returned error: 408"* | *"returned error: "5??* | *"resolve host"* | *"look up "* | *"onnection refused"* | *"onnection reset"* | *"imed out"* | *"imeout"* | *"ailed to connect"* | *"nable to connect"* | *"ouldn't connect"* | *"etwork is unreachable"* | *"o route to host"* | *"name resolution"* | *"hung up"* | *"unexpected disconnect"* | *"arly EOF"* | *"RPC failed"* | *"mpty reply"* | *"transfer closed"* | *"ould not read from remote"* | *"read error"* | *"Broken pipe"* | *"invalid index-pack output"* | *"index-pack failed"* | *"bad pack header"* | *"too slow"* | *"SSL_ERROR"* | *"handshake"* | *"SSL connect"* | *"expected flush"* | *"unexpected eof"* | *"HTTP/2 stream"* | *"expected 'packfile'"*) echo network ;;
+	*"returned error: 429"* | *"returned error: 408"* | *"returned error: "5??* | *"resolve host"* | *"look up "* | *"onnection refused"* | *"onnection reset"* | *"imed out"* | *"imeout"* | *"ailed to connect"* | *"nable to connect"* | *"ouldn't connect"* | *"etwork is unreachable"* | *"o route to host"* | *"name resolution"* | *"hung up"* | *"unexpected disconnect"* | *"arly EOF"* | *"RPC failed"* | *"mpty reply"* | *"transfer closed"* | *"ould not read from remote"* | *"read error"* | *"Broken pipe"* | *"invalid index-pack output"* | *"index-pack failed"* | *"bad pack header"* | *"too slow"* | *"SSL_ERROR"* | *"handshake"* | *"SSL connect"* | *"recv error"* | *"SSL_read"* | *"expected flush"* | *"unexpected eof"* | *"HTTP/2 stream"* | *"expected 'packfile'"*) echo network ;;
 	*) echo unknown ;;
 	esac
 }
@@ -45,16 +49,19 @@ classify() {
 # talk SHOW GIT-ARGUMENTS runs git, again when only the network failed. $said is
 # what it said, $kind what went wrong.
 talk() {
-	local show=$1 try=0
+	local show=$1 try=0 status
 	shift
 	while :; do
 		if [[ $show ]]; then
-			said=$(g "$@" 2>&1 | watch; exit "${PIPESTATUS[0]}") && return
+			said=$(g "$@" 2>&1 | watch; exit "${PIPESTATUS[0]}")
 		else
-			said=$(GIT_TRACE_PACKET=${sha:+1} g "$@" 2>&1) && return
-			show_errors
+			said=$(GIT_TRACE_PACKET=${sha:+1} g "$@" 2>&1)
 		fi
+		status=$?
+		((status == 0)) && return
+		[[ $show ]] || show_errors
 		kind=$(classify)
+		((status == 141)) && kind=network # SIGPIPE: the other side is gone
 		[[ $kind == network ]] && ((try < ${#pauses[@]})) || return 1
 		say "the network failed: trying again in ${pauses[try]} s"
 		sleep "${pauses[try]}"
@@ -71,7 +78,7 @@ show_errors() {
 		errors+=$line$'\n'
 	done <<<"$said"
 	said=${errors%$'\n'}
-	say "$said"
+	[[ -z $said ]] || say "$said"
 }
 
 # give_up ends after talk has failed. WHAT is what was to be fetched.

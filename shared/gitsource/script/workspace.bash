@@ -4,8 +4,11 @@
 marker=.git/berth-clone
 
 mark() {
-	printf '%s %s %s\n' "$1" "$origin" "${commit-}" >"$marker.new" && mv -f "$marker.new" "$marker" ||
-		fail $workspace "the workspace $root cannot be written: check who may write there, and the room on its disk"
+	printf '%s %s %s\n' "$1" "$origin" "${commit-}" >"$marker.new" && mv -f "$marker.new" "$marker" || unwritable
+}
+
+unwritable() {
+	fail $workspace "the workspace $root cannot be written: check who may write there, and the room on its disk"
 }
 
 entries() { # of $1, without what a file system has of its own
@@ -48,8 +51,8 @@ inspect() {
 	foreign "there is $(printf %q "$name")"
 }
 
-# prepare makes .git, or cleans up behind one that was killed.
-prepare() {
+# clean_up takes away what a killed try left behind.
+clean_up() {
 	local path
 	case $state in
 	fetching)
@@ -62,12 +65,14 @@ prepare() {
 	updating)
 		rm -f -- .git/*.lock
 		;;
-	new)
-		mkdir -p .git 2>/dev/null
-		;;
 	esac
-	if [[ $state == new || $state == fetching ]]; then mark fetching; else mark updating; fi
-	g init --quiet --template= && mkdir -p .git/hooks .git/info ||
-		fail $workspace "the workspace $root cannot be written: check who may write there, and the room on its disk"
+}
+
+# prepare makes .git a repository that is marked.
+prepare() {
+	case $state in
+	new | fetching) mkdir -p .git 2>/dev/null && mark fetching ;;
+	*) mark updating ;;
+	esac && g init --quiet --template= && mkdir -p .git/hooks .git/info || unwritable
 	[[ -O . ]] || say "warning: the workspace belongs to another user: git refuses to work in it until safe.directory names it"
 }
