@@ -132,7 +132,13 @@ func TestArrowsGoOneWay(t *testing.T) {
 		{"shared/client", []string{"shared/httpapi", "shared/embedded", "shared/control", "shared/records"}},
 		{"shared/sandbox/", []string{"shared/httpapi", "shared/runner", "shared/control", "shared/records"}},
 	}
-	for _, s := range sources(t) {
+	all := sources(t)
+	for _, rule := range rules {
+		if !slices.ContainsFunc(all, func(s source) bool { return strings.HasPrefix(s.dir+"/", rule.from) }) {
+			t.Errorf("there is nothing under %s: the rule about it holds nothing", rule.from)
+		}
+	}
+	for _, s := range all {
 		if s.test {
 			continue
 		}
@@ -166,6 +172,20 @@ func TestProgramsStandUnderCmdFunctionsOrScripts(t *testing.T) {
 		}
 		if s.name == "main" && strings.HasPrefix(s.dir, "functions/") && !s.test && s.lines > 40 {
 			t.Errorf("%s has %d lines, a function's main has 40 at most", s.file, s.lines)
+		}
+	}
+}
+
+func TestNoFolderIsMadeForASingleFile(t *testing.T) {
+	files := map[string]int{}
+	program := map[string]bool{}
+	for _, s := range sources(t) {
+		files[s.dir]++
+		program[s.dir] = program[s.dir] || s.name == "main"
+	}
+	for dir, n := range files {
+		if n == 1 && dir != "." && !program[dir] {
+			t.Errorf("%s has one file: put it where its like are, or test it", dir)
 		}
 	}
 }
