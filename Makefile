@@ -19,8 +19,9 @@ guests: ## build the in-sandbox guest for linux/amd64 and arm64
 	  mv $(GUESTS)/.new-$$arch $(GUESTS)/berth-guest-linux-$$arch || exit 1; \
 	done
 
-build: guests ## build bin/berth with the guests embedded
+build: guests ## build bin/berth and bin/berth-agent with the guests embedded
 	@$(BUILD) -ldflags '$(LDFLAGS)' -o bin/berth ./cmd/berth
+	@GOOS=linux $(BUILD) -ldflags '$(LDFLAGS)' -o bin/berth-agent ./cmd/berth-agent
 
 demo: build ## see a real run in a named environment, from nothing
 	@scripts/demo.sh

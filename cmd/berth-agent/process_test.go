@@ -143,7 +143,6 @@ func (p *process) connect(t *testing.T) *remote.Provider {
 	return r
 }
 
-
 // ready makes a sandbox and takes care that it goes.
 func ready(t *testing.T, p berth.Provider, n int) berth.SandboxRef {
 	t.Helper()
@@ -222,4 +221,3 @@ func peakBytes(pid int) (int64, error) {
 	kib, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
 	return kib << 10, err
 }
-

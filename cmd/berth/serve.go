@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,6 +19,8 @@ import (
 type serveFlags struct {
 	listen, environment, idle string
 	allowLocal, background    bool
+	agent                     embedded.Agent
+	agentProviders            []string
 }
 
 func serveCommand(a *app) *cobra.Command {
@@ -31,7 +34,8 @@ one. Its URL is printed and written to server.json in the data folder; clients
 on this machine find it, and its token, there.`,
 		Example: `  berth serve
   berth serve --listen 127.0.0.1:8080 --data-dir /srv/berth
-  berth serve --environment ci --allow-local=false`,
+  berth serve --environment ci --allow-local=false
+  berth serve --agent https://10.0.0.7:7443 --agent-fingerprint sha256:4b5e… --agent-token-file agent-token`,
 		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), f) },
 	}
@@ -39,10 +43,15 @@ on this machine find it, and its token, there.`,
 	flags.StringVar(&f.listen, "listen", embedded.DefaultListen, "`host:port` to listen on; port 0 lets the system choose")
 	flags.StringVar(&f.environment, "environment", "", "environment `slug` of runs that name none")
 	flags.BoolVar(&f.allowLocal, "allow-local", true, "let runs work on this machine itself, without isolation (provider local)")
+	flags.StringVar(&f.agent.URL, "agent", "", "`URL` of a host agent on another machine, as berth-agent prints it")
+	flags.StringVar(&f.agent.Fingerprint, "agent-fingerprint", "", "`fingerprint` of the agent's certificate, as berth-agent prints it")
+	flags.StringVar(&f.agent.TokenFile, "agent-token-file", "", "`file` that holds the agent's token")
+	flags.StringSliceVar(&f.agentProviders, "agent-provider", []string{string(berth.ProviderDocker)}, "`provider` of the agent to use; may be repeated")
 	flags.StringVar(&f.idle, "idle", "", "end after this `time` without work, such as 15m; never unless given")
 	flags.BoolVar(&f.background, "background", false, "log to the data folder and end when idle")
 	_ = flags.MarkHidden("background")
 	_ = cmd.RegisterFlagCompletionFunc("environment", a.completeEnvironments)
+	_ = cmd.RegisterFlagCompletionFunc("agent-provider", cobra.FixedCompletions(providerNames(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -106,10 +115,33 @@ func (a *app) serveOptions(f serveFlags) (embedded.Options, error) {
 			return none, berth.FieldErrorf(berth.CodeInvalid, "--environment", "%s", err.Error())
 		}
 	}
+	agent, err := a.agent(f)
+	if err != nil {
+		return none, err
+	}
 	return embedded.Options{
-		DataDir: dir, ConfigDir: filepath.Join(a.configHome(), "berth"), Listen: f.listen,
+		Agent: agent, DataDir: dir, ConfigDir: filepath.Join(a.configHome(), "berth"), Listen: f.listen,
 		Environment: berth.EnvironmentID(f.environment), AllowLocal: f.allowLocal, Idle: idle, Clock: a.clock,
 	}, nil
+}
+
+// agent is the host agent that the flags name, if they name one.
+func (a *app) agent(f serveFlags) (embedded.Agent, error) {
+	agent := f.agent
+	if agent.URL == "" && (agent.Fingerprint != "" || agent.TokenFile != "") {
+		return agent, berth.FieldErrorf(berth.CodeInvalid, "--agent", "is missing: name the URL that berth-agent prints")
+	}
+	if agent.TokenFile != "" && !filepath.IsAbs(agent.TokenFile) {
+		agent.TokenFile = filepath.Join(a.dir, agent.TokenFile)
+	}
+	for _, name := range f.agentProviders {
+		kind := berth.ProviderKind(name)
+		if !slices.Contains(berth.ProviderKinds, kind) {
+			return agent, berth.FieldErrorf(berth.CodeInvalid, "--agent-provider", "%q is not a provider", name)
+		}
+		agent.Kinds = append(agent.Kinds, kind)
+	}
+	return agent, nil
 }
 
 // idle is when the server ends by itself: by the flag, else for a background

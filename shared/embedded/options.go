@@ -21,6 +21,8 @@ type Options struct {
 	Environment berth.EnvironmentID
 	// AllowLocal turns the local provider on.
 	AllowLocal bool
+	// Agent, with a URL, gives the server the providers of a host agent.
+	Agent Agent
 	// Idle ends the server after that long without work; zero is never.
 	Idle time.Duration
 	// GuestPath overrides the embedded guest binary; for tests.

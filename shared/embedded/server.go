@@ -75,12 +75,21 @@ type engine struct {
 	runner       *runner.Runner
 	orchestrator *asl.Interpreter
 	api          *httpapi.API
+	agent        *agent
 	stores       stores
 	logger       *slog.Logger
 }
 
 func newEngine(p paths, o Options, s stores, logger *slog.Logger) (*engine, error) {
-	providers, err := openProviders(p, o, s.installation.ID, logger)
+	own, err := openProviders(p, o, s.installation.ID, logger)
+	if err != nil {
+		return nil, err
+	}
+	agent, err := openAgent(o, s.installation.ID, logger)
+	if err != nil {
+		return nil, err
+	}
+	providers, err := agent.beside(own)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +114,7 @@ func newEngine(p paths, o Options, s stores, logger *slog.Logger) (*engine, erro
 		IDs: s.records.IDs, Clock: o.Clock, ServerDefault: o.Environment,
 		Installation: s.installation.ID, Logger: logger,
 	}
-	return &engine{plane: plane, runner: r, orchestrator: orchestrator, stores: s, logger: logger}, nil
+	return &engine{plane: plane, runner: r, orchestrator: orchestrator, agent: agent, stores: s, logger: logger}, nil
 }
 
 func newAPI(e *engine, s stores, o Options, l net.Listener, token string, logger *slog.Logger) (*httpapi.API, error) {
@@ -134,6 +143,7 @@ func (e *engine) run(ctx context.Context, o Options, p paths, l net.Listener, h 
 	}
 	idle := newIdleWatch(o.Clock, o.Idle, e.busy)
 	var upkeep sync.WaitGroup
+	upkeep.Go(func() { e.agent.greet(ctx) })
 	upkeep.Go(func() { e.runner.KeepSweeping(ctx) })
 	upkeep.Go(func() { e.runner.KeepPools(ctx) })
 	upkeep.Go(func() { e.keepPurging(ctx, o.Clock) })
