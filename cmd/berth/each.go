@@ -5,6 +5,8 @@ import (
 	"iter"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/client"
+	"github.com/berth-dev/berth/shared/terminal"
 )
 
 // forEach does the same to every argument. A failure does not keep the others
@@ -25,6 +27,22 @@ func (a *app) forEach(args []string, do func(arg string) error) error {
 		}
 	}
 	return withStatus(status)
+}
+
+// eachOnServer is forEach on one connection; done is what is noted of each.
+func (a *app) eachOnServer(args []string, done string, do func(c *client.Client, arg string) error) error {
+	c, err := a.connect()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return a.forEach(args, func(arg string) error {
+		if err := do(c, arg); err != nil {
+			return err
+		}
+		a.note(done, terminal.Clean(arg))
+		return nil
+	})
 }
 
 // collect gathers a list; it is empty, not nil, when there is nothing.

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/berth-dev/berth/shared/terminal"
+	"github.com/berth-dev/berth/shared/client"
 )
 
 func runsCancelCommand(a *app) *cobra.Command {
@@ -14,17 +14,8 @@ func runsCancelCommand(a *app) *cobra.Command {
 		Args:              someArgs("the run's id"),
 		ValidArgsFunction: a.completeRuns,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.connect()
-			if err != nil {
-				return err
-			}
-			defer c.Close()
-			return a.forEach(args, func(arg string) error {
-				if err := c.CancelRun(cmd.Context(), runID(arg)); err != nil {
-					return err
-				}
-				a.note("run %s is being cancelled", terminal.Clean(arg))
-				return nil
+			return a.eachOnServer(args, "run %s is being cancelled", func(c *client.Client, arg string) error {
+				return c.CancelRun(cmd.Context(), runID(arg))
 			})
 		},
 	}

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/berth-dev/berth/shared/terminal"
+	"github.com/berth-dev/berth/shared/client"
 )
 
 func runsRemoveCommand(a *app) *cobra.Command {
@@ -14,17 +14,8 @@ func runsRemoveCommand(a *app) *cobra.Command {
 		Args:              someArgs("the run's id"),
 		ValidArgsFunction: a.completeRuns,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.connect()
-			if err != nil {
-				return err
-			}
-			defer c.Close()
-			return a.forEach(args, func(arg string) error {
-				if err := c.DeleteRun(cmd.Context(), runID(arg)); err != nil {
-					return err
-				}
-				a.note("removed run %s", terminal.Clean(arg))
-				return nil
+			return a.eachOnServer(args, "removed run %s", func(c *client.Client, arg string) error {
+				return c.DeleteRun(cmd.Context(), runID(arg))
 			})
 		},
 	}

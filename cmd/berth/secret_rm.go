@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/berth-dev/berth/shared/terminal"
+	"github.com/berth-dev/berth/shared/client"
 )
 
 func secretRemoveCommand(a *app) *cobra.Command {
@@ -14,17 +14,8 @@ func secretRemoveCommand(a *app) *cobra.Command {
 		Args:              someArgs("the secret's name"),
 		ValidArgsFunction: a.completeSecrets,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.connect()
-			if err != nil {
-				return err
-			}
-			defer c.Close()
-			return a.forEach(args, func(name string) error {
-				if err := c.DeleteSecret(cmd.Context(), name); err != nil {
-					return err
-				}
-				a.note("removed secret %s", terminal.Clean(name))
-				return nil
+			return a.eachOnServer(args, "removed secret %s", func(c *client.Client, name string) error {
+				return c.DeleteSecret(cmd.Context(), name)
 			})
 		},
 	}

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/berth-dev/berth/shared/terminal"
+	"github.com/berth-dev/berth/shared/client"
 )
 
 func varRemoveCommand(a *app) *cobra.Command {
@@ -13,17 +13,8 @@ func varRemoveCommand(a *app) *cobra.Command {
 		Args:              someArgs("the variable's name"),
 		ValidArgsFunction: a.completeVariables,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.connect()
-			if err != nil {
-				return err
-			}
-			defer c.Close()
-			return a.forEach(args, func(name string) error {
-				if err := c.DeleteVariable(cmd.Context(), name); err != nil {
-					return err
-				}
-				a.note("removed variable %s", terminal.Clean(name))
-				return nil
+			return a.eachOnServer(args, "removed variable %s", func(c *client.Client, name string) error {
+				return c.DeleteVariable(cmd.Context(), name)
 			})
 		},
 	}

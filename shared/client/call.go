@@ -94,9 +94,20 @@ func (k call) waiting(d time.Duration) call {
 // MaxWait is the longest that a server holds back the answer of a long poll.
 const MaxWait = 20 * time.Second
 
-// do sends k and decodes a JSON answer into out, unless out is nil.
+// do sends k until it is answered or patience ends, and decodes a JSON answer
+// into out, unless out is nil.
 func (c *Client) do(ctx context.Context, k call, out any) (http.Header, error) {
-	raw, header, url, resp, err := c.fetch(ctx, k)
+	var raw []byte
+	var url string
+	var resp *http.Response
+	err := c.retrying(ctx, k, func(anew bool) (err error) {
+		raw, url, resp, err = c.attempt(ctx, k, anew)
+		return err
+	})
+	var header http.Header
+	if resp != nil {
+		header = resp.Header
+	}
 	if err != nil || out == nil {
 		return header, err
 	}
@@ -116,19 +127,7 @@ func contentName(mediaType string) string {
 	return mediaType
 }
 
-// fetch sends k until it is answered or patience ends, and returns the whole body.
-func (c *Client) fetch(ctx context.Context, k call) (body []byte, header http.Header, url string, resp *http.Response, err error) {
-	err = c.retrying(ctx, k, func(anew bool) error {
-		body, url, resp, err = c.attempt(ctx, k, anew)
-		return err
-	})
-	if resp != nil {
-		header = resp.Header
-	}
-	return body, header, url, resp, err
-}
-
-// attempt sends k once.
+// attempt sends k once and returns the whole body, with the URL for messages.
 func (c *Client) attempt(ctx context.Context, k call, anew bool) ([]byte, string, *http.Response, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout+k.wait)
 	defer cancel()

@@ -20,7 +20,7 @@ func (c *Client) environment(ctx context.Context, k call) (Environment, error) {
 	return e, err
 }
 
-// ListEnvironments lists in the order of ids; `local` comes first where it is on.
+// ListEnvironments lists in the order of ids; `local` comes last, where it is on.
 func (c *Client) ListEnvironments(ctx context.Context, page Page) (berth.List[berth.Environment], error) {
 	return listOf[berth.Environment](ctx, c, "/environments", page)
 }

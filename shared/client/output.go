@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
@@ -52,7 +53,7 @@ func (c *Client) follow(ctx context.Context, k call, offset int64, each func(ber
 	k.patience = c.followPatience
 	for {
 		query := k
-		query.query = cloneValues(k.query)
+		query.query = maps.Clone(k.query)
 		reply, err := c.readOutput(ctx, query, Reading{Offset: offset, Limit: berth.MaxOutputRead, Wait: MaxWait})
 		if err != nil {
 			return nil, err

@@ -2,14 +2,10 @@ package client
 
 import (
 	"context"
-	"maps"
 	"net/http"
-	"net/url"
 
 	"github.com/berth-dev/berth/shared/berth"
 )
-
-func cloneValues(v url.Values) url.Values { return maps.Clone(v) }
 
 // ListSandboxes lists oldest first.
 func (c *Client) ListSandboxes(ctx context.Context, page Page) (berth.List[berth.Sandbox], error) {

@@ -7,6 +7,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
+
+	"github.com/berth-dev/berth/shared/httpapi"
 )
 
 // A dead server's port may belong to anybody by now. So before a client sends
@@ -32,7 +34,7 @@ func prove(token string, next http.Handler) http.Handler {
 	})
 }
 
-const healthPath = "/api/v1/health"
+const healthPath = httpapi.Prefix + "/health"
 
 // answers reports whether the server at url is up and has the token.
 func answers(ctx context.Context, url, token string) bool {
