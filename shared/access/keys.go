@@ -60,7 +60,7 @@ func mayGrant(by berth.Principal, scopes []berth.Scope) error {
 // installation and for hosts. Its id, time of creation and shown prefix are
 // filled in.
 func (k *Keys) Issue(ctx context.Context, grant berth.Key) (berth.Key, berth.SecretValue, error) {
-	value, err := newValue(k.Random)
+	value, err := NewValue(k.Random)
 	if err != nil {
 		return berth.Key{}, berth.SecretValue{}, err
 	}

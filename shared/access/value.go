@@ -23,8 +23,8 @@ const (
 // ValueLength is the length of every key's value.
 const ValueLength = len(Prefix) + (valueBytes*8+5)/6
 
-// newValue makes a key's value from a source of random bytes.
-func newValue(random io.Reader) (string, error) {
+// NewValue makes a key's value from a source of random bytes.
+func NewValue(random io.Reader) (string, error) {
 	b := make([]byte, valueBytes)
 	if _, err := io.ReadFull(random, b); err != nil {
 		return "", fmt.Errorf("making a key: %w", err)

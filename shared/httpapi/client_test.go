@@ -90,6 +90,23 @@ func TestTheClientSpeaksEveryRouteOfTheServer(t *testing.T) {
 	}
 	must(t, c.DeleteSecret(ctx, "S"))
 
+	key, err := c.CreateKeyOnce(ctx, "key", berth.KeyRequest{Name: "ci", Scopes: []berth.Scope{berth.ScopeRead}, ExpiresIn: "1h"})
+	must(t, err)
+	if again, err := c.CreateKeyOnce(ctx, "key", berth.KeyRequest{Name: "ci", Scopes: []berth.Scope{berth.ScopeRead}, ExpiresIn: "1h"}); err != nil || again.ID != key.ID || again.Value != "" || key.Value == "" {
+		t.Errorf("the second answer %+v, %v", again.Key, err)
+	}
+	other, err := c.CreateKey(ctx, berth.KeyRequest{Name: "ci", Scopes: []berth.Scope{berth.ScopeRun}})
+	must(t, err)
+	keys, err := c.ListKeys(ctx, client.Page{})
+	must(t, err)
+	if diff := cmp.Diff([]berth.Key{key.Key, other.Key}, keys.Items); diff != "" {
+		t.Errorf("keys (-made +listed):\n%s", diff)
+	}
+	must(t, c.DeleteKey(ctx, key.ID))
+	if err := c.DeleteKey(ctx, key.ID); berth.CodeOf(err) != berth.CodeNotFound {
+		t.Errorf("removed twice: %v", err)
+	}
+
 	_, err = c.Preflight(ctx, berth.RunRequest{Command: []string{"true"}})
 	must(t, err)
 	run, err := c.CreateRunOnce(ctx, "key", berth.RunRequest{Command: []string{"true"}})

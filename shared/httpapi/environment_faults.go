@@ -14,6 +14,11 @@ import (
 // allFaults adds to the faults of a body's form those of what could be decoded,
 // so that they need not be found one round after another.
 func allFaults(err error, e berth.Environment) error {
+	return allFaultsOf(err, func() []berth.Problem { return berth.ValidateEnvironment(e) })
+}
+
+// allFaultsOf is allFaults for a body with rules of its own.
+func allFaultsOf(err error, rules func() []berth.Problem) error {
 	var decoding *berth.Error
 	if !errors.As(err, &decoding) || decoding.Code != berth.CodeInvalid {
 		return err
@@ -27,7 +32,7 @@ func allFaults(err error, e berth.Environment) error {
 		p.Add(problem)
 		seen[problem.Location] = true
 	}
-	for _, problem := range berth.ValidateEnvironment(e) {
+	for _, problem := range rules() {
 		// A field of the wrong type was not decoded; that it is missing is no news.
 		if !seen[problem.Location] {
 			p.Add(problem)

@@ -37,7 +37,7 @@ func (a *API) createKey(ctx context.Context, in *KeyParams) (*created[berth.Issu
 	var req berth.KeyRequest
 	raw, err := readJSON(ctx, &req)
 	if err != nil {
-		return nil, err
+		return nil, allFaultsOf(err, func() []berth.Problem { return berth.ValidateKeyRequest(req) })
 	}
 	var issued berth.IssuedKey
 	id, replayed, err := a.once(ctx, *in, raw, 201, func() (string, error) {

@@ -110,8 +110,7 @@ func (s *Store) UseKey(ctx context.Context, key StoredKey, at time.Time) error {
 // DeleteKey removes a key, which counts for no request that comes after it.
 // Error: not_found.
 func (s *Store) DeleteKey(ctx context.Context, id berth.KeyID) error {
-	for race := range maxRaces {
-		s.giveWay(ctx, race)
+	return s.race(ctx, "key "+string(id), func() error {
 		k, err := s.findKey(ctx, pkKey, string(id))
 		if err != nil {
 			return rename(err, berth.CodeNotFound, noKey(id))
@@ -120,11 +119,8 @@ func (s *Store) DeleteKey(ctx context.Context, id berth.KeyID) error {
 		if err != nil {
 			return err
 		}
-		if err := s.Table.Transact(ctx, writes); !isStale(err) {
-			return err
-		}
-	}
-	return berth.Errorf(berth.CodeUnavailable, "key %s is being changed by others: try again", id)
+		return s.Table.Transact(ctx, writes)
+	})
 }
 
 func noKey(id berth.KeyID) *berth.Error {
