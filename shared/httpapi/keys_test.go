@@ -111,9 +111,9 @@ func TestAReplayNeverShowsTheValueAgain(t *testing.T) {
 func TestFaultsOfAKeyRequestAreAllNamed(t *testing.T) {
 	bothWithKeys(t, func(t *testing.T, _ *fixture, c caller) {
 		for body, want := range ordered(map[string][]string{
-			`{}`:                               {"name", "scopes"},
-			`{"name":"Ci!","scopes":["read"]}`: {"name"},
-			`{"name":"local","scopes":["read"]}`:                          {"name"},
+			`{}`:                                 {"name", "scopes"},
+			`{"name":"Ci!","scopes":["read"]}`:   {"name"},
+			`{"name":"local","scopes":["read"]}`: {"name"},
 			`{"name":"ci","scopes":["read","root","read"]}`:               {"scopes[1]", "scopes[2]"},
 			`{"name":"ci","scopes":["host"]}`:                             {"scopes[0]"},
 			`{"name":"ci","scopes":["none"],"expires_in":"30"}`:           {"scopes[0]", "expires_in"},
