@@ -12,7 +12,10 @@ import (
 	"github.com/berth-dev/berth/shared/runner"
 )
 
-var _ runner.Cloner = gitsource.Source{}
+var (
+	_ runner.Cloner         = gitsource.Source{}
+	_ runner.CloneExplainer = gitsource.Source{}
+)
 
 func TestCloneCommandRefusesWhatIsNoGitTarget(t *testing.T) {
 	t.Parallel()

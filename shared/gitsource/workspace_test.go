@@ -276,7 +276,7 @@ func TestACloneThatIsKilledAtAnyMomentIsMadeAgain(t *testing.T) {
 	s := gitservertest.Start(t, gitservertest.Options{})
 	random := rand.New(rand.NewPCG(1, 2))
 	run := newClone(t, berth.Target{Origin: s.URL, Tag: gitservertest.AnnotatedTag})
-	for range 12 {
+	for range 8 {
 		moment := make(chan struct{})
 		time.AfterFunc(time.Duration(random.IntN(250))*time.Millisecond, func() { close(moment) })
 		run.kill(t, moment)

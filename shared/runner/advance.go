@@ -26,9 +26,21 @@ func (r *Runner) Advance(ctx context.Context, s State) (State, error) {
 	}
 	next, outcome := advance(stages, def)
 	if outcome != nil {
+		r.explainClone(outcome, def)
 		return r.decide(ctx, s, *outcome)
 	}
 	return s.toStage(NextStart, next), nil
+}
+
+// explainClone lets the cloner say why its command failed.
+func (r *Runner) explainClone(outcome *records.Outcome, def berth.Definition) {
+	explainer, ok := r.Cloner.(CloneExplainer)
+	if !ok || outcome.Reason == nil || outcome.Reason.Code != berth.ReasonCloneFailed {
+		return
+	}
+	if reason, ok := explainer.ExplainClone(def, *outcome.Exit); ok {
+		outcome.Reason = &reason
+	}
 }
 
 // advance is the rule: stages run in order until one fails; the last one's exit

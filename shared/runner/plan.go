@@ -10,6 +10,9 @@ import (
 // callers must not begin so.
 const StageCommandPrefix = "stage-"
 
+// cloneTimeout is how long fetching the code may take.
+const cloneTimeout berth.Duration = "5m"
+
 // plannedStage is a stage with what it runs.
 type plannedStage struct {
 	stage   berth.Stage
@@ -37,7 +40,7 @@ func plan(def berth.Definition) []plannedStage {
 		})
 	}
 	if def.Target.Kind == berth.TargetGit && def.Clone.Enabled {
-		add(berth.StageClone, "clone", nil, "")
+		add(berth.StageClone, "clone", nil, cloneTimeout)
 	}
 	for i := range def.Prepare {
 		step := &def.Prepare[i]

@@ -31,6 +31,12 @@ type Cloner interface {
 	CloneCommand(ctx context.Context, def berth.Definition) (berth.CommandSpec, error)
 }
 
+// CloneExplainer is the optional power of a Cloner to say what the exit of its
+// command means; false when it says nothing of its own.
+type CloneExplainer interface {
+	ExplainClone(def berth.Definition, exit berth.Exit) (berth.Reason, bool)
+}
+
 // Runner has the tasks of the state machine. Fields without a word about zero
 // are required.
 type Runner struct {

@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
@@ -152,8 +153,13 @@ func (r *Runner) specOf(ctx context.Context, run berth.RunID, stage berth.Stage)
 		if r.Cloner == nil {
 			return spec, &berth.Reason{Code: berth.ReasonCloneFailed, Message: "this server cannot fetch code"}, nil
 		}
-		if spec, err = r.Cloner.CloneCommand(ctx, def); err != nil {
+		spec, err = r.Cloner.CloneCommand(ctx, def)
+		switch {
+		case err != nil && transient(err):
 			return spec, nil, err
+		case err != nil:
+			reason := reasonOf(berth.ReasonCloneFailed, err)
+			return spec, &reason, nil
 		}
 	case berth.StagePrepare:
 		spec.Argv, spec.Script, spec.Dir = p.step.Command, p.step.Script, def.WorkingDir
@@ -173,6 +179,7 @@ func (r *Runner) specOf(ctx context.Context, run berth.RunID, stage berth.Stage)
 		reason.Message = err.Error()
 		return spec, &reason, nil
 	}
+	maps.Copy(env, spec.Env) // a clone's credential is no variable of the environment
 	spec.Env, spec.Mask = env, append(spec.Mask, mask...)
 	return spec, nil, err
 }
