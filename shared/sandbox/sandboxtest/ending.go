@@ -20,7 +20,7 @@ func (s *sandbox) marker() string {
 func family(marker string) string {
 	return strings.ReplaceAll(`sleep M & setsid sleep M & ( setsid sleep M & ) ; ( ( sleep M & ) & )
 bash -c 'trap "" TERM; sleep M & wait' &
-until [ "$(grep -lz M /proc/[0-9]*/cmdline 2>/dev/null | wc -l)" -ge 6 ]; do sleep 0.02; done; echo up; sleep M`, "M", marker)
+until [ "$(grep -l M /proc/[0-9]*/cmdline 2>/dev/null | wc -l)" -ge 6 ]; do sleep 0.02; done; echo up; sleep M`, "M", marker)
 }
 
 func testEnding(t *testing.T, s *sandbox) {

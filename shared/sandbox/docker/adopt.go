@@ -1,0 +1,73 @@
+//go:build linux
+
+package docker
+
+import (
+	"context"
+	"time"
+
+	"github.com/berth-dev/berth/shared/berth"
+)
+
+// adopt takes up a sandbox that an earlier server recorded. A guest that lives is
+// connected without the engine's help.
+func (b *box) adopt(m meta, engineAnswers bool) error {
+	unlock, err := b.lock(b.provider.life)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := b.open(m); err != nil {
+		return err
+	}
+	process, alive := m.guest(b.provider.boot)
+	switch {
+	case m.Status == berth.SandboxDestroyed:
+		b.finish("destroying a sandbox", b.remove)
+	case m.Status == berth.SandboxStopped && alive: // the server died while it stopped this one
+		b.finish("stopping a sandbox", func(ctx context.Context) error {
+			if b.present().Status != berth.SandboxStopped { // it was started again before its turn came
+				return nil
+			}
+			return b.kill(ctx)
+		})
+	case alive:
+		if err := b.agent.Listen(m.SandboxStart); err != nil {
+			return err
+		}
+		b.agent.Expect(process.PID)
+		b.watch(process)
+	case m.Status == berth.SandboxReady:
+		reason := engineStopped
+		if engineAnswers {
+			reason = b.findReason(b.provider.life, "")
+		}
+		b.recordEnd(m, reason)
+	}
+	return nil
+}
+
+// finish does in the background, until it is done, what an earlier server began.
+func (b *box) finish(doing string, do func(context.Context) error) {
+	life := b.provider.life
+	b.provider.work.Go(func() {
+		for pause := time.Second; ; pause = min(2*pause, time.Minute) {
+			unlock, err := b.lock(life)
+			if err != nil {
+				return
+			}
+			err = do(life)
+			unlock()
+			if err == nil {
+				if b.isGone() {
+					b.provider.forget(b)
+				}
+				return
+			}
+			b.logger().Warn("what an earlier server began is not done yet", "doing", doing, "error", err)
+			if b.provider.config.Clock.Sleep(life, pause) != nil {
+				return
+			}
+		}
+	})
+}

@@ -1,0 +1,193 @@
+//go:build linux
+
+package docker_test
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/moby/moby/client"
+
+	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/sandbox/docker"
+	"github.com/berth-dev/berth/shared/sandbox/docker/dockertest"
+	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
+)
+
+var lastID atomic.Int64
+
+// newID is a ULID that no test before had: its time is now.
+func newID() berth.SandboxID {
+	const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
+	n := uint64(time.Now().UnixMilli())<<12 | uint64(lastID.Add(1))&0xfff
+	id := []byte("01000000000000000000000000")
+	for i := len(id) - 1; n > 0; i-- {
+		id[i] = alphabet[n%32]
+		n /= 32
+	}
+	return berth.SandboxID(id)
+}
+
+// newInstallation keeps tests on one engine apart.
+func newInstallation() berth.InstallationID {
+	var b [6]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return berth.InstallationID("test-" + hex.EncodeToString(b[:]))
+}
+
+// engine is a client of the tests' own.
+func engine(t testing.TB) *client.Client {
+	t.Helper()
+	api, err := client.New(client.FromEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { api.Close() })
+	return api
+}
+
+// config is for a provider of the test's own.
+func config(t testing.TB) docker.Config {
+	t.Helper()
+	guest := sandboxtest.BuildGuest(t)
+	return docker.Config{
+		Root: filepath.Join(t.TempDir(), "sandboxes"), Installation: newInstallation(),
+		Guest: func(string) (string, error) { return guest, nil },
+	}
+}
+
+func open(t testing.TB, config docker.Config) *docker.Provider {
+	t.Helper()
+	p, err := docker.New(config)
+	if err != nil {
+		t.Fatalf("New: %v", err)
+	}
+	t.Cleanup(func() { p.Close() })
+	return p
+}
+
+// specOf is a new sandbox of an image.
+func specOf(image string) berth.SandboxSpec {
+	return berth.SandboxSpec{
+		ID: newID(), Run: "01arz3ndektsv4rrffq69g5fav",
+		Environment: berth.Environment{
+			ID: "e", Provider: berth.ProviderDocker, Image: berth.Image{Docker: &image}, Network: berth.Network{Mode: berth.NetworkBlock},
+		},
+	}
+}
+
+func TestDockerKeepsTheContractOfProviders(t *testing.T) {
+	for _, image := range []string{dockertest.Debian, dockertest.User, dockertest.Static, dockertest.Entry} {
+		t.Run(strings.TrimPrefix(image, "berth-test/"), func(t *testing.T) {
+			dockertest.Image(t, image)
+			api := engine(t)
+			sandboxtest.Run(t, func(t *testing.T) sandboxtest.Fixture { return fixture(t, api, image) })
+		})
+	}
+}
+
+func fixture(t *testing.T, api *client.Client, image string) sandboxtest.Fixture {
+	config := config(t)
+	t.Cleanup(func() { noneLeft(t, api, config.Installation) })
+	present := open(t, config)
+	t.Cleanup(func() { present.Close() })
+	return sandboxtest.Fixture{
+		Provider: present,
+		Spec:     func(testing.TB) berth.SandboxSpec { return specOf(image) },
+		Reopen: func(sub testing.TB) berth.Provider {
+			if err := present.Close(); err != nil {
+				sub.Fatal(err)
+			}
+			var err error
+			if present, err = docker.New(config); err != nil {
+				sub.Fatal(err)
+			}
+			return present
+		},
+		KillGuest: func(t testing.TB, ref berth.SandboxRef) {
+			if err := syscall.Kill(guestPID(t, api, ref.ID), syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+		},
+		Processes: func(_ testing.TB, _ berth.SandboxRef, marker string) int { return len(processes(marker)) },
+		Leftovers: func(t testing.TB, id berth.SandboxID) []string {
+			left := containers(t, api, "dev.berth.sandbox="+string(id))
+			if _, err := os.Stat(filepath.Join(config.Root, string(id))); !os.IsNotExist(err) {
+				left = append(left, "its folder")
+			}
+			return left
+		},
+		GuestPeakBytes: func(t testing.TB, ref berth.SandboxRef) int64 { return peakBytes(t, guestPID(t, api, ref.ID)) },
+	}
+}
+
+// containers lists the names of containers with a label.
+func containers(t testing.TB, api *client.Client, label string) []string {
+	t.Helper()
+	list, err := api.ContainerList(context.WithoutCancel(t.Context()), client.ContainerListOptions{All: true, Filters: client.Filters{}.Add("label", label)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, c := range list.Items {
+		names = append(names, c.Names...)
+	}
+	return names
+}
+
+// noneLeft fails the test when an installation left containers behind, and
+// removes them.
+func noneLeft(t testing.TB, api *client.Client, id berth.InstallationID) {
+	for _, name := range containers(t, api, "dev.berth.installation="+string(id)) {
+		t.Errorf("container %s is left", name)
+		_, err := api.ContainerRemove(context.WithoutCancel(t.Context()), name, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func guestPID(t testing.TB, api *client.Client, id berth.SandboxID) int {
+	t.Helper()
+	found, err := api.ContainerInspect(t.Context(), "berth-"+string(id), client.ContainerInspectOptions{})
+	if err != nil || found.Container.State.Pid == 0 {
+		t.Fatalf("the container's first process: %+v, %v", found.Container.State, err)
+	}
+	return found.Container.State.Pid
+}
+
+// processes lists the living processes whose command line holds text.
+func processes(text string) []string {
+	var pids []string
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if err == nil && strings.Contains(string(b), text) {
+			pids = append(pids, filepath.Base(filepath.Dir(file)))
+		}
+	}
+	return pids
+}
+
+func peakBytes(t testing.TB, pid int) int64 {
+	t.Helper()
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(b), "VmHWM:")
+	kib, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kib << 10
+}

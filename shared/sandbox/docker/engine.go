@@ -1,0 +1,132 @@
+//go:build linux
+
+package docker
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	cerrdefs "github.com/containerd/errdefs"
+	"github.com/moby/moby/client"
+
+	"github.com/berth-dev/berth/shared/berth"
+)
+
+// engine is the Docker engine. Every call to it has a deadline, and its errors
+// have codes.
+type engine struct {
+	api     *client.Client
+	socket  string // path of its socket, links resolved
+	timeout time.Duration
+
+	mu   sync.Mutex // guards arch
+	arch string
+}
+
+func openEngine(config Config) (*engine, error) {
+	host := config.Host
+	if host == "" {
+		host = os.Getenv(client.EnvOverrideHost)
+	}
+	if host == "" {
+		host = client.DefaultDockerHost
+	}
+	path, local := strings.CutPrefix(host, "unix://")
+	if !local {
+		return nil, &berth.Error{
+			Code: berth.CodeUnsupported, Message: "the Docker engine at " + host + " is not on this machine",
+			Remediation: "Run berth serve on the engine's machine, or point --docker-host at a local socket.",
+		}
+	}
+	api, err := client.New(client.WithHost(host), client.WithUserAgent("berth"))
+	if err != nil {
+		return nil, berth.FieldErrorf(berth.CodeInvalid, "docker-host", "%s", err.Error())
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	return &engine{api: api, socket: path, timeout: config.CallTimeout}, nil
+}
+
+// probeTimeout is how long an engine may take to say that it is there.
+const probeTimeout = 2 * time.Second
+
+// ping asks whether the engine is there, and settles the version of its API.
+func (e *engine) ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	said, err := e.api.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true})
+	if err != nil {
+		return engineError("looking for the Docker engine", err)
+	}
+	if said.OSType != "" && said.OSType != "linux" {
+		return berth.Errorf(berth.CodeUnsupported, "the Docker engine runs %s containers; berth needs linux ones", said.OSType)
+	}
+	return nil
+}
+
+// call bounds one call to the engine.
+func (e *engine) call(ctx context.Context, doing string, f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, e.timeout)
+	defer cancel()
+	return engineError(doing, f(ctx))
+}
+
+// engineError gives an error of the client a code. Errors: not_found, conflict,
+// invalid; unavailable when the engine does not answer or is not there; else
+// internal with the engine's words.
+func engineError(doing string, err error) error {
+	var coded *berth.Error
+	var network net.Error
+	if err == nil || errors.As(err, &coded) {
+		return err
+	}
+	fault := func(code berth.Code, message string) error {
+		return berth.Wrap(&berth.Error{Code: code, Message: message, Cause: err}, doing)
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		return berth.Wrap(err, doing)
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
+		return fault(berth.CodeUnavailable, "the Docker engine did not answer in time")
+	case errors.Is(err, os.ErrPermission):
+		return berth.Wrap(&berth.Error{
+			Code: berth.CodeUnavailable, Message: "this user may not use the Docker engine", Cause: err,
+			Remediation: "Add the user that runs berth serve to the group docker, or run berth serve as root.",
+		}, doing)
+	case client.IsErrConnectionFailed(err), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.ENOENT), errors.As(err, &network):
+		return berth.Wrap(&berth.Error{
+			Code: berth.CodeUnavailable, Message: "the Docker engine does not answer", Cause: err,
+			Remediation: "Start Docker on the server: systemctl start docker.",
+		}, doing)
+	case cerrdefs.IsNotFound(err):
+		return fault(berth.CodeNotFound, said(err))
+	case cerrdefs.IsConflict(err):
+		return fault(berth.CodeConflict, said(err))
+	case cerrdefs.IsInvalidArgument(err):
+		return fault(berth.CodeInvalid, said(err))
+	case cerrdefs.IsUnavailable(err):
+		return fault(berth.CodeUnavailable, said(err))
+	}
+	return fault(berth.CodeInternal, said(err))
+}
+
+// maxSaid bounds what is passed on of an engine's words, in bytes.
+const maxSaid = 500
+
+// said is what the engine says, without the client's preface.
+func said(err error) string {
+	text := strings.TrimPrefix(err.Error(), "Error response from daemon: ")
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > maxSaid {
+		text = strings.ToValidUTF8(text[:maxSaid], "") + "…"
+	}
+	return text
+}

@@ -1,0 +1,73 @@
+//go:build linux
+
+package docker
+
+import (
+	"context"
+	"time"
+
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+
+	"github.com/berth-dev/berth/shared/berth"
+)
+
+// List returns the sandboxes of this installation, oldest first: those that are
+// recorded, and containers that carry its label and are recorded nowhere.
+func (p *Provider) List(ctx context.Context) ([]berth.SandboxState, error) {
+	p.purge()
+	labelled, err := p.labelled(ctx, client.Filters{}.Add("label", labelInstallation+"="+string(p.config.Installation)))
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	boxes := p.all()
+	p.mu.Unlock()
+	var states []berth.SandboxState
+	known := map[berth.SandboxID]bool{}
+	for _, b := range boxes {
+		b.mu.Lock()
+		failed := b.failed != nil
+		b.mu.Unlock()
+		if state := b.state(); state.Status != berth.SandboxGone && !failed {
+			states = append(states, state)
+			known[b.id] = true
+		}
+	}
+	for _, c := range labelled {
+		id := berth.SandboxID(c.Labels[labelSandbox])
+		if known[id] || !berth.IsULID(string(id)) {
+			continue
+		}
+		states = append(states, berth.SandboxState{
+			ID: id, Run: berth.RunID(c.Labels[labelRun]), Status: berth.SandboxFailed, Ref: c.ID, Workspace: Workspace, CreatedAt: time.Unix(c.Created, 0).UTC(),
+			Reason: &berth.Reason{Code: berth.ReasonLost, Message: "the sandbox's container is there without a record of it"},
+		})
+	}
+	return states, nil
+}
+
+// labelled are the containers that filters let through, whatever their state.
+func (p *Provider) labelled(ctx context.Context, filters client.Filters) (found []container.Summary, err error) {
+	err = p.engine.call(ctx, "listing containers", func(ctx context.Context) error {
+		list, err := p.engine.api.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: filters})
+		found = list.Items
+		return err
+	})
+	return found, err
+}
+
+// destroyUnknown removes a container that carries the labels of a sandbox that is
+// recorded nowhere.
+func (p *Provider) destroyUnknown(ctx context.Context, id berth.SandboxID) error {
+	found, err := p.labelled(ctx, client.Filters{}.Add("label", labelInstallation+"="+string(p.config.Installation), labelSandbox+"="+string(id)))
+	if err != nil {
+		return err
+	}
+	for _, c := range found {
+		if err := p.removeContainer(ctx, c.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}

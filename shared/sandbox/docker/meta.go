@@ -1,0 +1,118 @@
+//go:build linux
+
+package docker
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/guest/proctree"
+)
+
+// meta is what is recorded about a sandbox, before each change that it tells of.
+type meta struct {
+	ID           berth.SandboxID      `json:"id"`
+	Installation berth.InstallationID `json:"installation"`
+	Run          berth.RunID          `json:"run"`
+	Status       berth.SandboxStatus  `json:"status"` // creating, ready, stopped, failed or destroyed
+	Reason       *berth.Reason        `json:"reason,omitempty"`
+	Container    string               `json:"container,omitempty"` // the engine's id
+	Volumes      []string             `json:"volumes,omitempty"`   // those of the image, made with the container
+	Binds        []bind               `json:"binds,omitempty"`
+	UID          int                  `json:"uid"` // of commands
+	GID          int                  `json:"gid"`
+	// SandboxStart names the present start. Boot, PID and StartTime are its guest:
+	// the State.Pid of the container after that start.
+	SandboxStart string    `json:"sandbox_start,omitempty"`
+	Boot         string    `json:"boot,omitempty"`
+	PID          int       `json:"pid,omitempty"`
+	StartTime    uint64    `json:"start_time,omitempty"`
+	Ends         []ending  `json:"ends,omitempty"` // of earlier starts, the latest last
+	CreatedAt    time.Time `json:"created_at"`
+}
+
+// ending is how one start of the sandbox ended that nobody had asked to end. Its
+// commands that had not ended by then have this exit.
+type ending struct {
+	Start  string           `json:"start"`
+	Reason berth.ExitReason `json:"reason"`
+	Text   string           `json:"text"`
+}
+
+// maxEnds bounds the record of a sandbox that keeps dying.
+const maxEnds = 32
+
+// ended returns m with the end of its present start recorded.
+func (m meta) ended(e ending) meta {
+	m.Ends = append(append([]ending(nil), m.Ends...), e)
+	m.Ends = m.Ends[max(0, len(m.Ends)-maxEnds):]
+	return m
+}
+
+// endOf is how a start ended; nil when nothing more than that is known.
+func (m meta) endOf(start string) *ending {
+	for _, e := range m.Ends {
+		if e.Start == start {
+			return &e
+		}
+	}
+	return nil
+}
+
+const metaName = "meta.json"
+
+func readMeta(dir string) (m meta, err error) {
+	b, err := os.ReadFile(filepath.Join(dir, metaName))
+	if err != nil {
+		return m, err
+	}
+	if err := json.Unmarshal(b, &m); err != nil {
+		return m, fmt.Errorf("reading the record of sandbox %s: %w", filepath.Base(dir), err)
+	}
+	return m, nil
+}
+
+// write replaces the record as a whole.
+func (m meta) write(dir string) error {
+	b, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	temp := filepath.Join(dir, metaName+".new")
+	err = os.WriteFile(temp, b, 0o600)
+	if err == nil {
+		err = os.Rename(temp, filepath.Join(dir, metaName))
+	}
+	return diskError("recording a sandbox", err)
+}
+
+// guest finds the guest's process, when it still runs.
+func (m meta) guest(boot string) (proctree.Process, bool) {
+	if m.Boot != boot || m.PID == 0 {
+		return proctree.Process{}, false
+	}
+	p, ok := proctree.Read(m.PID)
+	return p, ok && p.StartTime == m.StartTime
+}
+
+func bootID() (string, error) {
+	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return "", fmt.Errorf("reading the machine's boot id: %w", err)
+	}
+	return strings.TrimSpace(string(b)), nil
+}
+
+func diskError(doing string, err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return &berth.Error{Code: berth.CodeUnavailable, Message: "no space is left on the device", Cause: err}
+	}
+	return berth.Wrap(err, doing)
+}

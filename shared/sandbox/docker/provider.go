@@ -1,0 +1,235 @@
+//go:build linux
+
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"sync"
+	"time"
+
+	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/hostagent"
+)
+
+// Provider makes sandboxes in containers. It is safe for concurrent use.
+type Provider struct {
+	hostagent.Sandboxes
+	config  Config
+	engine  *engine
+	boot    string
+	guarded []string // that no mount may reach
+	work    sync.WaitGroup
+	// life ends when the provider is closed.
+	life context.Context //nolint:containedctx // the life of the background work is the provider's
+	end  context.CancelFunc
+
+	mu    sync.Mutex // guards boxes
+	boxes map[berth.SandboxID]*box
+}
+
+var _ berth.Provider = (*Provider)(nil)
+
+// New connects to the engine and takes up the sandboxes that are recorded in the
+// root folder: guests that live are connected again. Errors: unavailable when the
+// engine does not answer, unless there are sandboxes to take up: those need it
+// only to be made, stopped and started; unsupported for an engine elsewhere.
+func New(config Config) (*Provider, error) {
+	config.setDefaults()
+	if config.Installation == "" || config.Guest == nil {
+		return nil, berth.Errorf(berth.CodeInvalid, "the provider docker needs an installation and a guest")
+	}
+	e, err := openEngine(config)
+	if err != nil {
+		return nil, err
+	}
+	p := &Provider{config: config, engine: e, boxes: map[berth.SandboxID]*box{}}
+	p.Sandboxes = hostagent.Sandboxes{Find: p.agent}
+	p.life, p.end = context.WithCancel(context.Background())
+	if err := p.openRoot(); err != nil {
+		return nil, err
+	}
+	recorded, err := p.recorded()
+	if err != nil {
+		return nil, err
+	}
+	pingErr := e.ping(p.life)
+	if pingErr != nil {
+		if len(recorded) == 0 {
+			e.api.Close()
+			return nil, pingErr
+		}
+		p.config.Logger.Warn("the Docker engine does not answer; sandboxes that run go on", "error", pingErr)
+	}
+	if err := p.adoptAll(recorded, pingErr == nil); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return p, nil
+}
+
+func (p *Provider) openRoot() (err error) {
+	root, err := filepath.Abs(p.config.Root)
+	if err != nil {
+		return fmt.Errorf("opening the docker provider: %w", err)
+	}
+	if err := os.MkdirAll(root, 0o700); err != nil {
+		return diskError("making the folder of docker sandboxes", err)
+	}
+	if err := os.Chmod(root, 0o700); err != nil {
+		return fmt.Errorf("closing the folder of docker sandboxes to others: %w", err)
+	}
+	if p.config.Root, err = filepath.EvalSymlinks(root); err != nil {
+		return fmt.Errorf("opening the docker provider: %w", err)
+	}
+	for _, path := range append([]string{p.config.Root, p.engine.socket, "/run/docker.sock", "/run/containerd/containerd.sock"}, p.config.Guarded...) {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			path = real
+		}
+		p.guarded = append(p.guarded, path)
+	}
+	p.boot, err = bootID()
+	return err
+}
+
+// recorded are the sandboxes of this installation in the root folder. What an
+// earlier server had not begun to use is removed.
+func (p *Provider) recorded() ([]meta, error) {
+	entries, err := os.ReadDir(p.config.Root)
+	if err != nil {
+		return nil, fmt.Errorf("reading the docker sandboxes: %w", err)
+	}
+	var all []meta
+	for _, entry := range entries {
+		if !entry.IsDir() || !berth.IsULID(entry.Name()) {
+			continue
+		}
+		dir := filepath.Join(p.config.Root, entry.Name())
+		m, err := readMeta(dir)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			if err := os.RemoveAll(dir); err != nil {
+				return nil, fmt.Errorf("removing a sandbox that was not made: %w", err)
+			}
+		case err != nil:
+			return nil, err
+		case m.Installation == p.config.Installation:
+			all = append(all, m)
+		}
+	}
+	return all, nil
+}
+
+// adoptAll takes up recorded sandboxes, several at a time: those that ended
+// meanwhile need the engine's word.
+func (p *Provider) adoptAll(recorded []meta, engineAnswers bool) error {
+	slots := make(chan struct{}, 8)
+	errs := make(chan error, len(recorded))
+	for _, m := range recorded {
+		slots <- struct{}{}
+		go func() {
+			defer func() { <-slots }()
+			errs <- p.claim(m.ID).adopt(m, engineAnswers)
+		}()
+	}
+	var all []error
+	for range recorded {
+		all = append(all, <-errs)
+	}
+	return errors.Join(all...)
+}
+
+// Close lets go of the sandboxes, which go on without the server.
+func (p *Provider) Close() error {
+	p.end()
+	p.mu.Lock()
+	boxes := p.all()
+	p.mu.Unlock()
+	for _, b := range boxes {
+		b.letGo()
+	}
+	p.work.Wait()
+	return p.engine.api.Close()
+}
+
+// Kind is docker.
+func (p *Provider) Kind() berth.ProviderKind { return berth.ProviderDocker }
+
+// all is in the order of ids; p.mu is held.
+func (p *Provider) all() []*box {
+	boxes := make([]*box, 0, len(p.boxes))
+	for _, b := range p.boxes {
+		boxes = append(boxes, b)
+	}
+	sort.Slice(boxes, func(i, j int) bool { return boxes[i].id < boxes[j].id })
+	return boxes
+}
+
+var errNoSandbox = berth.Errorf(berth.CodeNotFound, "the sandbox does not exist")
+
+// find returns the sandbox, not_found when there is none.
+func (p *Provider) find(id berth.SandboxID) (*box, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b := p.boxes[id]
+	if b == nil {
+		return nil, errNoSandbox
+	}
+	return b, nil
+}
+
+// claim returns the sandbox, and makes an empty one when there is none.
+func (p *Provider) claim(id berth.SandboxID) *box {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b := p.boxes[id]
+	if b == nil {
+		b = p.newBox(id)
+		p.boxes[id] = b
+	}
+	return b
+}
+
+func (p *Provider) forget(b *box) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.boxes[b.id] == b {
+		delete(p.boxes, b.id)
+	}
+}
+
+// agent finds what answers for a sandbox. One that was only just claimed has
+// nothing yet.
+func (p *Provider) agent(ref berth.SandboxRef) (*hostagent.Sandbox, error) {
+	b, err := p.find(ref.ID)
+	if err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.agent == nil || b.gone {
+		return nil, errNoSandbox
+	}
+	return b.agent, nil
+}
+
+// failedFor is how long it is remembered why a sandbox could not be made.
+const failedFor = time.Hour
+
+// purge forgets failures that nobody will ask for any more.
+func (p *Provider) purge() {
+	now := p.config.Clock.Now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for id, b := range p.boxes {
+		b.mu.Lock()
+		if b.failed != nil && now.Sub(b.failedAt) > failedFor {
+			delete(p.boxes, id)
+		}
+		b.mu.Unlock()
+	}
+}

@@ -1,0 +1,215 @@
+//go:build linux
+
+package docker
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+
+	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/guest/proctree"
+)
+
+// guestProcess is a guest that was seen alive.
+type guestProcess struct {
+	proctree.Process
+	ended chan struct{} // closed when it is gone and that is recorded
+}
+
+// watch waits for the end of the guest. It is the machine's process and not the
+// engine that tells: an engine may be stopped while its containers go on.
+func (b *box) watch(process proctree.Process) {
+	guest := &guestProcess{process, make(chan struct{})}
+	b.mu.Lock()
+	b.guest = guest
+	b.mu.Unlock()
+	b.provider.work.Go(func() {
+		if !waitGone(b.provider.life, process) {
+			return
+		}
+		b.died()
+		close(guest.ended)
+	})
+}
+
+// aliveCheck is how often a process is looked at where the kernel cannot tell.
+const aliveCheck = 200 * time.Millisecond
+
+// waitGone reports false when ctx ended first.
+func waitGone(ctx context.Context, process proctree.Process) bool {
+	exited := make(chan struct{})
+	if file := openPidfd(process); file != nil {
+		defer file.Close() // ends the wait
+		go func() {
+			if conn, err := file.SyscallConn(); err == nil {
+				_ = conn.Read(func(uintptr) bool { return !process.Alive() })
+			}
+			close(exited)
+		}()
+	} else {
+		close(exited)
+	}
+	tick := time.NewTicker(aliveCheck)
+	defer tick.Stop()
+	for process.Alive() {
+		select {
+		case <-exited:
+			exited = nil // from here on the clock alone decides
+		case <-tick.C:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
+}
+
+// openPidfd returns a file that is readable once the process has ended; nil
+// where there is none.
+func openPidfd(process proctree.Process) *os.File {
+	fd, err := unix.PidfdOpen(process.PID, unix.PIDFD_NONBLOCK)
+	if err != nil {
+		return nil
+	}
+	return os.NewFile(uintptr(fd), "pidfd")
+}
+
+// died records how the guest ended, and ends what waits for it.
+func (b *box) died() {
+	b.mu.Lock()
+	busy, fault, m := b.busy, b.fault, b.meta
+	b.mu.Unlock()
+	if !busy {
+		reason := b.findReason(b.provider.life, fault)
+		b.logger().Warn("a sandbox has ended by itself", "reason", reason.Message)
+		b.recordEnd(m, reason)
+	}
+	b.mu.Lock()
+	b.guest = nil
+	agent := b.agent
+	b.mu.Unlock()
+	agent.End()
+}
+
+// recordEnd keeps how the start of m ended.
+func (b *box) recordEnd(m meta, reason *berth.Reason) {
+	how := berth.ExitLost
+	if reason.Code == berth.ReasonOutOfMemory {
+		how = berth.ExitOutOfMemory
+	}
+	err := b.record(func(now *meta) {
+		*now = now.ended(ending{m.SandboxStart, how, reason.Message})
+		if now.Status == berth.SandboxReady {
+			now.Status, now.Reason = berth.SandboxFailed, reason
+		}
+	})
+	if err != nil {
+		b.logger().Error("the end of a sandbox is not recorded", "error", err)
+	}
+}
+
+// lostExit is the exit of commands that were cut off by the end of a start.
+func (b *box) lostExit(start string) *berth.Exit {
+	e := b.present().endOf(start)
+	if e == nil {
+		return nil
+	}
+	code := -1
+	if e.Reason == berth.ExitOutOfMemory {
+		code = 137
+	}
+	return &berth.Exit{Code: code, Reason: e.Reason, Message: e.Text}
+}
+
+// engineStopped is the reason while the engine cannot say more.
+var engineStopped = &berth.Reason{
+	Code: berth.ReasonLost, Message: "the Docker engine was stopped or restarted, and the sandbox's container ended with it", Remediation: toStartAgain,
+}
+
+// askLimit is how long the engine may take to say why a container has ended.
+const askLimit = 3 * time.Second
+
+// findReason asks the engine why the container has ended.
+func (b *box) findReason(ctx context.Context, fault string) *berth.Reason {
+	lost := func(format string, args ...any) *berth.Reason {
+		return &berth.Reason{Code: berth.ReasonLost, Message: fmt.Sprintf(format, args...), Remediation: toStartAgain}
+	}
+	if fault != "" {
+		return lost("%s", fault)
+	}
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
+		found, err := b.inspect(ctx)
+		switch {
+		case berth.CodeOf(err) == berth.CodeNotFound:
+			return &berth.Reason{Code: berth.ReasonLost, Message: "the sandbox's container was removed from outside", Remediation: "Make a new sandbox; commands that ran in it are lost."}
+		case err != nil && ctx.Err() == nil:
+			return engineStopped
+		case err != nil:
+			return lost("the sandbox's container has ended, and the Docker engine does not say why")
+		case found.State != nil && !found.State.Running:
+			return endReason(found)
+		}
+		// The engine learns of the end a little later than this process.
+		if b.provider.config.Clock.Sleep(ctx, pause) != nil {
+			return lost("the sandbox's container has ended")
+		}
+	}
+}
+
+// endReason puts the engine's record of an end into words.
+func endReason(found container.InspectResponse) *berth.Reason {
+	s := found.State
+	if s.OOMKilled {
+		limit := ""
+		if found.HostConfig != nil && found.HostConfig.Memory > 0 {
+			limit = fmt.Sprintf(" of %d MiB", found.HostConfig.Memory>>20)
+		}
+		return &berth.Reason{
+			Code: berth.ReasonOutOfMemory, Message: "the sandbox's container was killed at its memory limit" + limit,
+			Remediation: "Raise resources.memory of the environment, or use less memory.",
+		}
+	}
+	message := fmt.Sprintf("the sandbox's container has ended with status %d", s.ExitCode)
+	if s.ExitCode == 137 {
+		message = "the sandbox's container was killed from outside"
+	}
+	if s.Error != "" {
+		message += ": " + s.Error
+	}
+	return &berth.Reason{Code: berth.ReasonLost, Message: message, Remediation: toStartAgain}
+}
+
+// oversize is called when a spool grows without bound.
+func (b *box) oversize(id berth.CommandID) {
+	text := fmt.Sprintf("the output of command %s is past its cap, so the sandbox was ended", id)
+	b.logger().Error(text)
+	b.mu.Lock()
+	b.fault = text
+	b.mu.Unlock()
+	b.provider.work.Go(func() {
+		if err := b.kill(b.provider.life); err != nil {
+			b.logger().Error("a sandbox whose output is past its cap is not ended", "error", err)
+		}
+	})
+}
+
+// kill ends all processes of the container. One that has ended is no error.
+func (b *box) kill(ctx context.Context) error {
+	name := b.container()
+	err := b.provider.engine.call(ctx, "killing container "+name, func(ctx context.Context) error {
+		_, err := b.provider.engine.api.ContainerKill(ctx, name, client.ContainerKillOptions{Signal: "KILL"})
+		return err
+	})
+	if code := berth.CodeOf(err); code == berth.CodeNotFound || code == berth.CodeConflict {
+		return nil
+	}
+	return err
+}
