@@ -8,7 +8,7 @@ import (
 
 // APIKeyParams name an API key.
 type APIKeyParams struct {
-	ID string `path:"id" doc:"Key id, or its first 6 characters or more when no other begins so" example:"01jd3v6d2c9q1s3u5w7y9a1c3e"`
+	ID string `path:"id" doc:"Key id, or its first 6 characters or more when no other begins so" example:"01jd3v6d2c9q1s3t5w7y9a1c3e"`
 }
 
 func keyOperations() []operation {
