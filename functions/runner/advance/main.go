@@ -1,0 +1,15 @@
+// Command advance is the function of the state machine's task Advance.
+package main
+
+import (
+	"os"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"github.com/berth-dev/berth/shared/serverless"
+)
+
+func main() {
+	wiring := serverless.Must(serverless.Open(os.LookupEnv))
+	lambda.Start(serverless.Must(wiring.Task("Advance")))
+}

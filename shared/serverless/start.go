@@ -1,0 +1,48 @@
+package serverless
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/aws/aws-lambda-go/lambdacontext"
+)
+
+// Must returns v. With an error it logs that and ends the process, which is how
+// a function fails to start.
+func Must[T any](v T, err error) T {
+	if err != nil {
+		newLogger(os.Stderr).Error("the function does not start", "error", err.Error())
+		os.Exit(1)
+	}
+	return v
+}
+
+// newLogger writes one JSON object a line, each with the invocation that it was
+// written in.
+func newLogger(w io.Writer) *slog.Logger {
+	return slog.New(invocations{slog.NewJSONHandler(w, nil)})
+}
+
+// invocations adds Lambda's request id to every line.
+type invocations struct{ slog.Handler }
+
+func (i invocations) Handle(ctx context.Context, r slog.Record) error {
+	if lc, ok := lambdacontext.FromContext(ctx); ok {
+		r.AddAttrs(slog.String("invocation", lc.AwsRequestID))
+	}
+	if err := i.Handler.Handle(ctx, r); err != nil {
+		return fmt.Errorf("writing a log line: %w", err)
+	}
+	return nil
+}
+
+func (i invocations) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return invocations{i.Handler.WithAttrs(attrs)}
+}
+
+func (i invocations) WithGroup(name string) slog.Handler {
+	return invocations{i.Handler.WithGroup(name)}
+}

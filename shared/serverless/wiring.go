@@ -1,0 +1,116 @@
+package serverless
+
+import (
+	"crypto/rand"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	s3sdk "github.com/aws/aws-sdk-go-v2/service/s3"
+	secretssdk "github.com/aws/aws-sdk-go-v2/service/secretsmanager"
+	"github.com/aws/aws-sdk-go-v2/service/sfn"
+
+	"github.com/berth-dev/berth/shared/access"
+	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/blob/s3"
+	"github.com/berth-dev/berth/shared/control"
+	"github.com/berth-dev/berth/shared/httpapi"
+	"github.com/berth-dev/berth/shared/ids"
+	"github.com/berth-dev/berth/shared/records"
+	"github.com/berth-dev/berth/shared/runner"
+	"github.com/berth-dev/berth/shared/runner/stepfn"
+	"github.com/berth-dev/berth/shared/secret/secretsmanager"
+	"github.com/berth-dev/berth/shared/stream"
+	"github.com/berth-dev/berth/shared/table/dynamo"
+	"github.com/berth-dev/berth/shared/version"
+)
+
+// How long a Follow stays with a command: a quiet one holds no function.
+const (
+	followQuiet = 5 * time.Second
+	followTotal = 50 * time.Second
+)
+
+// Wiring is what functions are made of. Opening it makes no request, so that a
+// function is billed for what it uses alone.
+type Wiring struct {
+	Variables Variables
+	Records   *records.Store
+	Logger    *slog.Logger
+
+	blobs        berth.Blobs
+	secrets      berth.Secrets
+	orchestrator berth.Orchestrator
+	providers    control.Providers
+	clock        berth.Clock
+	ids          berth.IDs
+}
+
+// Open reads the environment and makes the clients. Error: invalid, with every
+// variable that is missing or wrong by its name.
+func Open(lookup Lookup) (*Wiring, error) {
+	v, err := ReadVariables(lookup)
+	if err != nil {
+		return nil, err
+	}
+	// The SDK's own loading of configurations knows profiles, single sign-on and
+	// instance metadata, none of which a function has; without it functions are
+	// smaller and start sooner.
+	config := aws.Config{
+		Region:      v.Region,
+		Credentials: credentials.NewStaticCredentialsProvider(v.AccessKeyID, v.SecretKey, v.SessionToken),
+	}
+	if v.Endpoint != "" {
+		config.BaseEndpoint = aws.String(v.Endpoint)
+	}
+	clock := berth.SystemClock{}
+	w := &Wiring{Variables: v, Logger: newLogger(os.Stderr), clock: clock, ids: ids.New(clock), providers: openProviders()}
+	if w.orchestrator, err = stepfn.New(sfn.NewFromConfig(config), v.StateMachine); err != nil {
+		return nil, berth.Wrap(err, "BERTH_STATE_MACHINE")
+	}
+	w.blobs = s3.New(s3sdk.NewFromConfig(config, func(o *s3sdk.Options) { o.UsePathStyle = v.Endpoint != "" }), v.Bucket)
+	w.secrets = secretsmanager.New(secretssdk.NewFromConfig(config), v.Installation, clock)
+	w.Records = &records.Store{
+		Table: dynamo.New(dynamodb.NewFromConfig(config), v.Table, clock), Blobs: w.blobs, Clock: clock, IDs: w.ids,
+	}
+	return w, nil
+}
+
+// openProviders are the providers that functions reach. The local one is not
+// among them: it runs commands on the server itself, and here that would be a
+// function that ends in a moment.
+func openProviders() control.Providers { return control.NewProviders() }
+
+// Runner has the tasks of the state machine.
+func (w *Wiring) Runner() *runner.Runner {
+	return &runner.Runner{
+		Records: w.Records, Providers: w.providers, Secrets: w.secrets, Orchestrator: w.orchestrator, Clock: w.clock,
+		Installation: w.Variables.Installation, Logger: w.Logger, MaxLiveRuns: w.Variables.MaxLiveRuns,
+		FollowQuiet: followQuiet, FollowTotal: followTotal,
+	}
+}
+
+// Keys says whom a key stands for.
+func (w *Wiring) Keys() *access.Authenticator {
+	return access.NewAuthenticator(access.Config{Records: w.Records, Clock: w.clock, Logger: w.Logger})
+}
+
+// API is the configuration of every operation.
+func (w *Wiring) API() httpapi.Config {
+	plane := &control.Plane{
+		Records: w.Records, Providers: w.providers, Secrets: w.secrets, Orchestrator: w.orchestrator, IDs: w.ids, Clock: w.clock,
+		ServerDefault: w.Variables.DefaultEnvironment, Installation: w.Variables.Installation, Logger: w.Logger,
+	}
+	// The routes whose URLs it signs are the embedded server's.
+	unused := make([]byte, 32)
+	_, _ = rand.Read(unused) // it never fails
+	return httpapi.Config{
+		Plane: plane, Records: w.Records, Blobs: w.blobs, Secrets: w.secrets, Waiter: stream.Poll{Clock: w.clock},
+		Authenticator: gatewayAuthenticator{httpapi.BearerTokens(w.Keys())}, Clock: w.clock, IDs: w.ids,
+		Version: version.Info(w.Variables.Installation), SigningKey: unused, Logger: w.Logger,
+		PublicURL: w.Variables.PublicURL,
+	}
+}
