@@ -79,6 +79,6 @@ func New(config Config) (*Server, error) {
 	for _, route := range s.routes() {
 		s.mux.Handle(route.method+" "+route.pattern, s.handler(route))
 	}
-	s.mux.Handle("/", s.handler(route{handle: unknownPath}))
+	s.mux.HandleFunc("/", unknown)
 	return s, nil
 }

@@ -36,7 +36,7 @@ type exchange struct {
 // handler makes a handler of one route for the mux.
 func (s *Server) handler(route route) http.Handler {
 	return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		x := r.Context().Value(exchangeKey{}).(*exchange) // ServeHTTP sets it
+		x := exchangeOf(r)
 		x.route, x.r = route, r
 		err := x.address()
 		if err == nil {

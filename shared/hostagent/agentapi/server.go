@@ -25,6 +25,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 type exchangeKey struct{}
 
+// exchangeOf finds what ServeHTTP has put into the request.
+func exchangeOf(r *http.Request) *exchange { return r.Context().Value(exchangeKey{}).(*exchange) }
+
 // enter lets in who has the token and belongs to the installation. Nothing of
 // the body has been read before it does.
 func (x *exchange) enter() error {
@@ -57,7 +60,8 @@ func plainPath(path string) bool {
 
 var errNoSuchPath = berth.Errorf(berth.CodeNotFound, "the host agent's API has no such path, or not with this method")
 
-func unknownPath(*exchange) error { return errNoSuchPath }
+// unknown answers what no route matches.
+func unknown(_ http.ResponseWriter, r *http.Request) { exchangeOf(r).fail(errNoSuchPath) }
 
 // ownedBy returns the agent's providers if it belongs to the caller's
 // installation.

@@ -41,7 +41,7 @@ func (p *Provider) unreachable(ctx context.Context, err error) error {
 		return ctx.Err()
 	case errors.As(err, &changed):
 		return changed.err
-	case errors.As(err, &record):
+	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
 		return p.unavailable("does not speak TLS: is this the address that berth-agent printed?", nil)
 	}
 	var address *url.Error

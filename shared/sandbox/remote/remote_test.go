@@ -16,7 +16,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/hostagent/agentapi"
@@ -46,7 +45,6 @@ func spec(t testing.TB) berth.SandboxSpec {
 type agent struct {
 	root, guest, address string
 	certificate          tls.Certificate
-	serve                func(agentapi.Config) http.Handler // nil for the server alone
 	provider             *local.Provider
 	server               *http.Server
 	served               sync.WaitGroup
@@ -172,5 +170,3 @@ func processes(text string) []string {
 	}
 	return pids
 }
-
-const limit = time.Minute
