@@ -29,8 +29,12 @@ cleanup() {
 trap cleanup EXIT
 trap 'exit 130' INT TERM
 
-step() { printf '\n\033[1m== %s\033[0m\n' "$*"; }
-show() { printf '$ berth %s\n' "$*"; }
+bold= plain=
+if [ -t 1 ] && [ -z "${NO_COLOR:-}" ] && [ "${TERM:-dumb}" != dumb ]; then
+  bold=$'\033[1m' plain=$'\033[0m'
+fi
+step() { printf '\n%s== %s%s\n' "$bold" "$*" "$plain"; }
+show() { printf '$ %s\n' "$*"; }
 fail() {
   printf 'demo: %s\n' "$*" >&2
   [ -f "$work/server.log" ] && tail -n 20 "$work/server.log" >&2
@@ -41,7 +45,7 @@ expect() { # WHAT FILE TEXT
 }
 
 step "start a server on a fresh data folder"
-show serve --data-dir "$BERTH_DATA_DIR"
+show "berth serve &"
 "$berth" serve >"$work/url" 2>"$work/server.log" &
 server=$!
 for _ in $(seq 100); do
@@ -53,19 +57,21 @@ done
 cat "$work/url"
 
 step "set a variable and a secret; the secret's value never is an argument"
-show "var set GREETING Welcome"
+show "berth var set GREETING Welcome"
 "$berth" var set GREETING Welcome || fail "var set"
-show "secret set SERVICE_TOKEN   (value on standard input)"
+show "printf %s \"\$TOKEN\" | berth secret set SERVICE_TOKEN"
 printf %s "$secret" | "$berth" secret set SERVICE_TOKEN || fail "secret set"
 
 step "make an environment that uses both"
-show "env create demo --provider local --env GREETING={{ vars.GREETING }} --env SERVICE_TOKEN={{ secrets.SERVICE_TOKEN }}"
+show "berth env create demo --provider local \\
+    --env 'GREETING={{ vars.GREETING }}' --env 'SERVICE_TOKEN={{ secrets.SERVICE_TOKEN }}'"
 "$berth" env create demo --provider local \
   --env 'GREETING={{ vars.GREETING }}' --env 'SERVICE_TOKEN={{ secrets.SERVICE_TOKEN }}' || fail "env create"
+show "berth env check demo"
 "$berth" env check demo || fail "env check"
 
 step "run the tests of examples/greeter in it; .berth/project.toml names the environment"
-show "run -- go test -count=1 -v ./..."
+show "cd examples/greeter && berth run -- go test -count=1 -v ./..."
 cd "$project" || fail "$project is not there"
 "$berth" run -- go test -count=1 -v ./... > >(tee "$work/live") 2> >(tee "$work/chatter" >&2)
 status=$?
@@ -79,17 +85,19 @@ expect "the live output" "$work/live" "asking with token ***"
 echo "demo: the token in that output is masked"
 
 step "a failing command's status comes through as it is"
-show "run --environment local -- sh -c 'exit 7'"
+show "berth run --environment local -- sh -c 'exit 7'; echo \$?"
 "$berth" run --environment local -- sh -c 'exit 7'
-[ $? -eq 7 ] || fail "the status of exit 7 did not come through"
+status=$?
+echo "$status"
+[ "$status" -eq 7 ] || fail "the status of exit 7 did not come through"
 
 step "look at the record"
 id=$("$berth" runs list --environment demo --json | sed -n 's/.*"id": "\([^"]*\)".*/\1/p' | head -n 1)
 [ -n "$id" ] || fail "the run is not in the list"
-show "runs show $id"
+show "berth runs show $id"
 "$berth" runs show "$id" | tee "$work/page" || fail "runs show"
 expect "the page" "$work/page" "succeeded"
-show "runs logs $id"
+show "berth runs logs $id | tail -n 5"
 "$berth" runs logs "$id" >"$work/log" 2>"$work/log.err" || fail "runs logs"
 tail -n 5 "$work/log"
 expect "the log" "$work/log" "answer: Welcome, Ada!"
