@@ -74,7 +74,7 @@ newline' && printf '#!/bin/bash\necho hi\n' > plain && chmod 644 plain`)
 		},
 		{
 			"declared variables win and secrets' names are no exception",
-			berth.CommandSpec{Argv: []string{"printenv", "HOME", "SOME_API_KEY"}, Env: map[string]string{"HOME": "/elsewhere", "SOME_API_KEY": "declared"}},
+			berth.CommandSpec{Script: `echo "$HOME"; env | sed -n 's/^SOME_API_KEY=//p'`, Env: map[string]string{"HOME": "/elsewhere", "SOME_API_KEY": "declared"}},
 			result{"/elsewhere\ndeclared\n", "", "", exited(0)},
 		},
 		{
