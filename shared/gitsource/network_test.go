@@ -3,6 +3,8 @@ package gitsource_test
 import (
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -126,6 +128,24 @@ func TestADaemonThatHangsUpIsTriedAgain(t *testing.T) {
 	run.wantFailed(t, gitsource.StatusRepository, run.target.Origin)
 	if strings.Contains(run.log, "trying again") {
 		t.Errorf("a repository that is not there was asked for again:\n%s", run.log)
+	}
+}
+
+func TestAGitThatDiesOfABrokenPipeIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	s := gitservertest.Start(t, gitservertest.Options{})
+	whole, mark := programs(t, "git")["git"], filepath.Join(t.TempDir(), "mark")
+	fake := filepath.Join(t.TempDir(), "git")
+	script := "#!/bin/sh\ncase \"$*\" in *ls-remote*) if [ ! -e " + mark + " ]; then : >" + mark + "; kill -PIPE $$; fi ;; esac\nexec " + whole + " \"$@\"\n"
+	if err := os.WriteFile(fake, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	run := newClone(t, berth.Target{Origin: s.URL})
+	run.env = []string{"PATH=" + path(t, fake)}
+	run.run(t)
+	run.wantAt(t, "main", s.Tip)
+	if got := strings.Count(run.log, "trying again"); got != 1 {
+		t.Errorf("it was tried again %d times, want 1\n%s", got, run.log)
 	}
 }
 

@@ -140,6 +140,33 @@ func TestACommitThatNoRefReachesIsFetchedOnlyWhereTheServerGivesIt(t *testing.T)
 	run.wantAt(t, "main", s.Hidden)
 }
 
+func TestABranchIsNotMistakenForOneThatEndsInItsRef(t *testing.T) {
+	t.Parallel()
+	s := gitservertest.Start(t, gitservertest.Options{})
+	s.Git(t, "update-ref", "refs/heads/deep/refs/heads/nested", s.Light)
+	s.Git(t, "update-ref", "refs/tags/deep/refs/tags/nested", s.Light)
+	for _, target := range []berth.Target{{Branch: "nested"}, {Branch: "main", Tag: "nested"}} {
+		target.Origin = s.URL
+		run := newClone(t, target)
+		run.run(t)
+		run.wantFailed(t, gitsource.StatusRevision, "nested is not in ")
+		if files := run.files(t); len(files) > 0 {
+			t.Errorf("the workspace holds %v, want nothing", files)
+		}
+	}
+}
+
+func TestASHAThatTheServerCertainlyLacksIsNotSearchedFor(t *testing.T) {
+	t.Parallel()
+	s := gitservertest.Start(t, gitservertest.Options{})
+	run := newClone(t, berth.Target{Origin: s.URL, SHA: missing})
+	run.run(t)
+	run.wantFailed(t, gitsource.StatusRevision, missing)
+	if strings.Contains(run.log, "looking for it") {
+		t.Errorf("history was fetched:\n%s", run.log)
+	}
+}
+
 func TestTheDepthIsHonoured(t *testing.T) {
 	t.Parallel()
 	s := gitservertest.Start(t, gitservertest.Options{})

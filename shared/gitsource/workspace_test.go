@@ -146,6 +146,16 @@ func TestACleanCloneOfTheSameOriginIsUpdated(t *testing.T) {
 		t.Errorf("after a full fetch the branch has %s commits, want 65", got)
 	}
 
+	hook := filepath.Join(run.workspace, ".git/hooks/post-checkout")
+	if err := os.WriteFile(hook, []byte("#!/bin/sh\ntouch .git/hooked\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	run.run(t)
+	run.wantAt(t, "work", s.Light)
+	if _, err := os.Stat(filepath.Join(run.workspace, ".git/hooked")); err == nil {
+		t.Error("a hook was run")
+	}
+
 	run.write(t, ".git/info/exclude", "cache\n")
 	run.write(t, "cache", "ignored")
 	run.write(t, ".git/berth-clone", "updating "+s.URL+" \n")
@@ -155,6 +165,24 @@ func TestACleanCloneOfTheSameOriginIsUpdated(t *testing.T) {
 	if run.status != gitsource.StatusDone || run.read(t, "cache") != "ignored" || run.read(t, "number") != "140\n" {
 		t.Errorf("an update that was cut ended with %d, want what is ignored kept\n%s", run.status, run.log)
 	}
+}
+
+func TestLineEndsThatAttributesWouldChangeAreNoWork(t *testing.T) {
+	t.Parallel()
+	s := gitservertest.Start(t, gitservertest.Options{})
+	run := newClone(t, berth.Target{Origin: s.URL, Branch: gitservertest.LineEndBranch})
+	for range 2 {
+		run.run(t)
+		if run.status != gitsource.StatusDone {
+			t.Fatalf("the clone ended with %d\n%s", run.status, run.log)
+		}
+	}
+	if got := run.git(t, "status", "--porcelain"); got != "M crlf.txt" {
+		t.Fatalf("git status says %q, want a change", got)
+	}
+	run.write(t, "number", "mine")
+	run.run(t)
+	run.wantFailed(t, gitsource.StatusNotOurs, "with changes")
 }
 
 func TestWorkInACloneIsNotOverwritten(t *testing.T) {

@@ -54,6 +54,7 @@ func stream() string {
 	w.commit("refs/heads/"+ModulesBranch, main[MainCommits], ".gitmodules", "[submodule \"sub\"]\n\tpath = sub\n\turl = https://example.com/sub\n")
 	w.commit("refs/heads/"+LFSBranch, main[MainCommits], "assets/.gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n", "assets/a.bin", pointer)
 	w.commit("refs/heads/"+PointerBranch, main[MainCommits], "a.bin", pointer)
+	w.commit("refs/heads/"+LineEndBranch, main[MainCommits], ".gitattributes", "*.txt text eol=lf\n", "crlf.txt", "a\r\nb\r\n")
 	w.commit("refs/hidden/commit", main[MainCommits], "hidden", "1\n")
 	w.reset("refs/tags/"+LightTag, main[140])
 	w.tag(AnnotatedTag, main[20])

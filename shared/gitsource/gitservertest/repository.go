@@ -19,6 +19,7 @@ const (
 	ModulesBranch = "modules"       // has .gitmodules
 	LFSBranch     = "lfs"           // has .gitattributes with filter=lfs, in a folder
 	PointerBranch = "pointer"       // has an LFS pointer without the attribute
+	LineEndBranch = "line-ends"     // has a file that its .gitattributes would change
 	LightTag      = "v1.0"          // on the 140th commit of main
 	AnnotatedTag  = "v2.0"          // on the 20th
 	NestedTag     = "v2.0-signed"   // an annotated tag of AnnotatedTag

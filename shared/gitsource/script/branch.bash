@@ -28,8 +28,8 @@ warn() {
 	if [[ $(g ls-tree --name-only HEAD -- .gitmodules) ]]; then
 		say "warning: the code has submodules, which are not fetched: run git submodule update --init in a prepare step if it needs them"
 	fi
-	if g grep -q -E -e '^[^#]*[[:space:]]filter=lfs' HEAD -- ':(glob)**/.gitattributes' ||
-		g grep -q -I --all-match -e '^version https://git-lfs.github.com/spec/v1$' -e '^oid sha256:[0-9a-f]*$' HEAD; then
+	if g grep -q -E -e '^[^#]*[[:space:]]filter=lfs' -- ':(glob)**/.gitattributes' ||
+		g grep -q -I --all-match -e '^version https://git-lfs.github.com/spec/v1$' -e '^oid sha256:[0-9a-f]*$'; then
 		say "warning: the code has files in Git LFS, which are left as pointers: run git lfs pull in a prepare step if it needs them"
 	fi
 }

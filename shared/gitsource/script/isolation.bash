@@ -52,10 +52,7 @@ helper='!f() {
 }; f'
 
 use_credential() {
-	if [[ $credential != yes ]]; then
-		unset BERTH_GIT_USER BERTH_GIT_PASSWORD
-		return
-	fi
+	[[ $credential == yes ]] || return
 	BERTH_GIT_HOST=${origin#*://}
 	export BERTH_GIT_HOST=${BERTH_GIT_HOST%%/*}
 	settings+=(-c "credential.helper=$helper")

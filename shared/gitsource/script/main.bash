@@ -19,5 +19,5 @@ fetch_target
 attach
 remember_origin
 warn
-mark "done"
+mark "done" "$(g status --porcelain)"
 say "branch $branch is at $commit"

@@ -1,10 +1,11 @@
 # $marker says that .git is this script's: "fetching" (from empty; all may go),
 # "done", or "updating" (what was done is being brought up to date); then come the
-# origin and the commit.
+# origin and the commit, and in further lines what git status says of a fresh
+# checkout: line ends that .gitattributes would change show as changes.
 marker=.git/berth-clone
 
 mark() {
-	printf '%s %s %s\n' "$1" "$origin" "${commit-}" >"$marker.new" && mv -f "$marker.new" "$marker" || unwritable
+	printf '%s %s %s\n%s' "$1" "$origin" "${commit-}" "${2-}" >"$marker.new" && mv -f "$marker.new" "$marker" || unwritable
 }
 
 unwritable() {
@@ -24,19 +25,22 @@ foreign() {
 }
 
 inspect() {
-	local url at name
+	local url at name fresh
 	state=new
 	entries .
 	((${#list[@]})) || return
 	name=${list[0]#./}
 	if [[ -d .git && ! -L .git ]]; then
 		if [[ -f $marker && ! -L $marker ]]; then
-			IFS=' ' read -r state url at <"$marker"
+			{
+				IFS=' ' read -r state url at
+				IFS= read -r -d '' fresh
+			} <"$marker"
 			case $state in
 			fetching) return ;;
 			done | updating)
 				[[ $url == "$origin" ]] || foreign "it is a clone of $url"
-				[[ $state == updating || ($(g rev-parse HEAD) == "$at" && -z $(g status --porcelain 2>&1)) ]] ||
+				[[ $state == updating || ($(g rev-parse HEAD) == "$at" && $(g status --porcelain 2>&1) == "$fresh") ]] ||
 					foreign "it is a clone of this origin with changes"
 				return
 				;;
@@ -45,7 +49,7 @@ inspect() {
 			state=new
 			entries .git
 			((${#list[@]} == 0)) && return
-			[[ ${#list[@]} == 1 && ${list[0]} == "$marker.new" ]] && return
+			[[ ${#list[@]} == 1 && ${list[0]} == "$marker.new" && ! -L $marker.new ]] && return
 		fi
 	fi
 	foreign "there is $(printf %q "$name")"
