@@ -114,6 +114,21 @@ func TestAServerThatIsNotThereIsANetworkFailure(t *testing.T) {
 	}
 }
 
+func TestAServerOnAllAddressesIsReachedByAny(t *testing.T) {
+	t.Parallel()
+	for how, start := range map[string]func(testing.TB, gitservertest.Options) *gitservertest.Server{
+		"http": gitservertest.Start, "daemon": gitservertest.StartDaemon,
+	} {
+		s := start(t, gitservertest.Options{Address: "0.0.0.0:0"})
+		run := newClone(t, berth.Target{Origin: s.URLAt("127.0.0.2")})
+		run.run(t)
+		if !strings.Contains(run.target.Origin, "127.0.0.2") {
+			t.Errorf("%s: the origin is %s", how, run.target.Origin)
+		}
+		run.wantAt(t, "main", s.Tip)
+	}
+}
+
 func TestADaemonThatHangsUpIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	s := gitservertest.StartDaemon(t, gitservertest.Options{Flaky: 2})

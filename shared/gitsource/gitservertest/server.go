@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"strings"
 	"testing"
@@ -54,8 +55,18 @@ func Start(t testing.TB, o Options) *Server {
 	return s
 }
 
+// URLAt is URL with another host, for a server that listens on all addresses.
+func (s *Server) URLAt(host string) string {
+	u, err := url.Parse(s.URL)
+	if err != nil { // it is one that Start made
+		panic(err)
+	}
+	u.Host = net.JoinHostPort(host, u.Port())
+	return u.String()
+}
+
 // WriteCA writes the certificate of a TLS server to a file, for GIT_SSL_CAINFO,
-// and returns its path. It is good for 127.0.0.1.
+// and returns its path. It is good for 127.0.0.1 and example.com.
 func (s *Server) WriteCA(t testing.TB) string {
 	t.Helper()
 	path := t.TempDir() + "/ca.pem"
