@@ -5,6 +5,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,16 +40,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		return 0
 	}
-	code, remedy := berth.CodeInternal, ""
+	fmt.Fprintf(stderr, "berth-agent: %s: %v\n", berth.CodeOf(err), err)
+	info := berth.CodeOf(err).Info()
 	var e *berth.Error
 	if errors.As(err, &e) {
-		code, remedy = e.Code, e.Remediation
+		fmt.Fprintf(stderr, "  to do: %s\n", cmp.Or(e.Remediation, info.Remedy))
 	}
-	fmt.Fprintf(stderr, "berth-agent: %s: %v\n", code, err)
-	if remedy != "" {
-		fmt.Fprintf(stderr, "  to do: %s\n", remedy)
-	}
-	return code.Info().CLI
+	return info.CLI
 }
 
 func rootCommand() *cobra.Command {

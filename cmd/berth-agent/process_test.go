@@ -59,6 +59,7 @@ type process struct {
 	dir    folder
 	guest  string
 	listen string
+	more   []string // arguments
 	cmd    *exec.Cmd
 	url    string
 	stderr bytes.Buffer
@@ -73,7 +74,7 @@ func startProcess(t *testing.T) *process {
 }
 
 func (p *process) command(args ...string) *exec.Cmd {
-	args = append([]string{"serve", "--data-dir", string(p.dir), "--listen", p.listen, "--guest", p.guest, "--allow-local", "--verbose"}, args...)
+	args = append(append([]string{"serve", "--data-dir", string(p.dir), "--listen", p.listen, "--guest", p.guest, "--allow-local", "--verbose"}, p.more...), args...)
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), agentEnv+"="+strings.Join(args, "|"))
 	return cmd

@@ -57,13 +57,32 @@ func writeFile(x *exchange) error {
 	if err := berth.Invalid(problems.List()); err != nil {
 		return err
 	}
-	body := &steadyReader{x.r.Body, http.NewResponseController(x.w)}
+	body := &steadyReader{r: x.r.Body, control: http.NewResponseController(x.w)}
 	info, err := x.provider.WriteFile(x.r.Context(), x.ref, x.query.Get("path"), body, x.r.ContentLength, uint32(mode), x.query.Get("guard"))
 	_ = body.control.SetReadDeadline(time.Time{}) // for the connection's next request
+	if err != nil && body.halfway {
+		x.failHalfway(err, body)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
 	return x.answer(wire.FileOf(info))
+}
+
+// lingerTime is how long a client may go on sending what is refused.
+const lingerTime = 5 * time.Second
+
+// failHalfway answers a client that is still sending. What comes is read until
+// the client has seen the answer and stops: were the connection closed on it,
+// it would see that instead.
+func (x *exchange) failHalfway(err error, body *steadyReader) {
+	_ = body.control.EnableFullDuplex() // a recorder in a test cannot
+	x.w.Header().Set("Connection", "close")
+	x.fail(err)
+	_ = body.control.Flush()
+	_ = body.control.SetReadDeadline(time.Now().Add(lingerTime))
+	_, _ = io.Copy(io.Discard, body.r)
 }
 
 // stallTime is how long a streamed body may stand still.
@@ -74,11 +93,13 @@ const stallTime = time.Minute
 type steadyReader struct {
 	r       io.Reader
 	control *http.ResponseController
+	halfway bool // some of it came, and there is more
 }
 
 func (s *steadyReader) Read(p []byte) (int, error) {
 	_ = s.control.SetReadDeadline(time.Now().Add(stallTime)) // a recorder in a test has none
 	n, err := s.r.Read(p)
+	s.halfway = err == nil
 	if err != nil {
 		// What follows may take its time, and net/http reads on meanwhile to see
 		// whether the client is there.

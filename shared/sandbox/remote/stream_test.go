@@ -1,6 +1,7 @@
 package remote_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -80,16 +81,33 @@ func TestALargeFileThatIsRefusedIsNotSent(t *testing.T) {
 	}
 }
 
-func TestALargeFileThatIsRefusedHalfwayEnds(t *testing.T) {
+// full is a provider whose disk gets full after a MiB.
+type full struct{ berth.Provider }
+
+func (full) WriteFile(_ context.Context, _ berth.SandboxRef, _ string, r io.Reader, _ int64, _ uint32, _ string) (berth.FileInfo, error) {
+	_, err := io.CopyN(io.Discard, r, 1<<20)
+	return berth.FileInfo{}, errors.Join(berth.Errorf(berth.CodeUnavailable, "no space is left on the device"), err)
+}
+
+func (full) Kind() berth.ProviderKind { return berth.ProviderDocker }
+
+func TestALargeFileThatIsRefusedHalfwayEndsWithTheReason(t *testing.T) {
 	t.Parallel()
-	s := newScript(t, func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.CopyN(io.Discard, r.Body, 1<<20)
-		problem(w, 503, `{"code":"unavailable","detail":"no space is left on the device"}`)
-	})
-	source := &counted{left: 1 << 30}
-	_, err := dial(t, s.config()).WriteFile(t.Context(), ref, "a", source, 1<<30, 0, "")
-	if berth.CodeOf(err) != berth.CodeUnavailable || !strings.Contains(err.Error(), "no space") || source.read.Load() > 1<<28 {
-		t.Errorf("%v after %d bytes", err, source.read.Load())
+	agent, err := agentapi.New(agentapi.Config{Token: agentToken, Installation: "mine", Providers: agentapi.Providers{berth.ProviderDocker: full{}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newScript(t, agent.ServeHTTP)
+	p := dial(t, s.config())
+	for range 20 {
+		source := &counted{left: 1 << 30}
+		_, err := p.WriteFile(t.Context(), ref, "a", source, 1<<30, 0, "")
+		if berth.CodeOf(err) != berth.CodeUnavailable || !strings.Contains(err.Error(), "no space") {
+			t.Errorf("%v after %d bytes", err, source.read.Load())
+		}
+		if source.read.Load() > 1<<28 {
+			t.Errorf("%d bytes were sent", source.read.Load())
+		}
 	}
 }
 
