@@ -47,6 +47,9 @@ func TestACredentialOpensAPrivateRepositoryAndStaysNowhere(t *testing.T) {
 	run.source = gitsource.Impatient(credentials{user: "u", password: canary})
 	run.run(t)
 	run.wantAt(t, "main", s.Annotated)
+	run.git(t, "config", "credential.helper", "store --file=.git/stored") // what a user may do in a workspace that is kept
+	run.run(t)
+	run.wantAt(t, "main", s.Annotated)
 	if strings.Contains(run.log, "canary-9d1f") {
 		t.Errorf("the log holds the credential:\n%s", run.log)
 	}
