@@ -24,6 +24,7 @@ type app struct {
 	signals func() (in <-chan os.Signal, stop func())
 
 	server  string // --server
+	context string // --context
 	dataDir string // --data-dir
 	quiet   bool   // --quiet
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/client"
+	"github.com/berth-dev/berth/shared/credentials"
 )
 
 // completeLimit bounds what a person waits for at the Tab key.
@@ -21,7 +22,7 @@ func completionCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "completion bash|zsh|fish|powershell", Short: "Print a script that completes commands in a shell",
 		Long: `Print a script that completes berth's commands, flags and the live names of
-environments, runs, sandboxes, secrets and variables.`,
+environments, runs, sandboxes, secrets, variables, keys and contexts.`,
 		Example: `  source <(berth completion bash)
   berth completion zsh > "${fpath[1]}/_berth"
   berth completion fish > ~/.config/fish/completions/berth.fish`,
@@ -116,4 +117,35 @@ func (a *app) completeVariables(cmd *cobra.Command, args []string, typed string)
 	return a.live(func(ctx context.Context, c *client.Client) iter.Seq2[cobra.Completion, error] {
 		return each(client.All(ctx, c.ListVariables), func(v berth.Variable) (string, string) { return v.Name, "" })
 	})(cmd, args, typed)
+}
+
+func (a *app) completeKeys(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return a.live(func(ctx context.Context, c *client.Client) iter.Seq2[cobra.Completion, error] {
+		return each(client.All(ctx, c.ListKeys), func(k berth.Key) (string, string) {
+			return string(k.ID), k.Name + ": " + scopeList(k.Scopes)
+		})
+	})(cmd, args, typed)
+}
+
+// completeContexts names the contexts of this machine.
+func (a *app) completeContexts(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	file, err := a.credentials()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	names := []cobra.Completion{cobra.CompletionWithDesc(credentials.Local, "the server on this machine")}
+	for _, c := range file.List() {
+		names = append(names, cobra.CompletionWithDesc(c.Name, c.Server))
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// firstOnly completes the first argument alone.
+func firstOnly(complete completer) completer {
+	return func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return complete(cmd, args, typed)
+	}
 }

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io/fs"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -13,33 +11,11 @@ import (
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/client"
-	"github.com/berth-dev/berth/shared/config"
+	"github.com/berth-dev/berth/shared/credentials"
 	"github.com/berth-dev/berth/shared/embedded"
+	"github.com/berth-dev/berth/shared/terminal"
 	"github.com/berth-dev/berth/shared/version"
 )
-
-// configuredServer is the URL that the user named, or "": by flag, environment
-// variable or settings. A data folder that was named beats the settings.
-func (a *app) configuredServer() (string, error) {
-	switch {
-	case a.server != "":
-		return a.server, nil
-	case a.env["BERTH_SERVER"] != "":
-		return a.env["BERTH_SERVER"], nil
-	case a.dataDir != "" || a.env["BERTH_DATA_DIR"] != "":
-		return "", nil
-	}
-	path := filepath.Join(a.configHome(), "berth", "settings.toml")
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	if err != nil {
-		return "", local(err, "reading the settings")
-	}
-	settings, err := config.ReadSettings(berth.ConfigFile{Kind: berth.ConfigUser, Path: path, Source: string(text)})
-	return settings.Server, err
-}
 
 // dataFolder is the absolute data folder of the server on this machine.
 func (a *app) dataFolder() (string, error) {
@@ -78,7 +54,10 @@ func (a *app) configHome() string {
 
 // connect returns a client of the configured server, or of the server of the
 // data folder, which is started when it does not run.
-func (a *app) connect() (*client.Client, error) { return a.client(a.startServer, client.Config{}) }
+func (a *app) connect() (*client.Client, error) {
+	a.warnOfPlainHTTP()
+	return a.client(a.startServer, client.Config{})
+}
 
 // connectRunning is connect without starting a server, and without patience.
 func (a *app) connectRunning() (*client.Client, error) {
@@ -87,7 +66,24 @@ func (a *app) connectRunning() (*client.Client, error) {
 
 // connectProbed is connect with a look at every exchange.
 func (a *app) connectProbed(probe http.RoundTripper) (*client.Client, error) {
-	return a.client(a.startServer, client.Config{HTTPClient: &http.Client{Transport: probe}})
+	return a.client(a.startServer, client.Config{HTTPClient: &http.Client{
+		Transport: probe,
+		// The token stays with the server that it is for.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}})
+}
+
+// warnOfPlainHTTP tells that anybody on the way can read the key.
+func (a *app) warnOfPlainHTTP() {
+	if server, err := a.configuredServer(); err == nil && server != "" {
+		a.noteUnsafe(a.note, server)
+	}
+}
+
+func (a *app) noteUnsafe(note func(string, ...any), server string) {
+	if u, err := url.Parse(server); err == nil && !credentials.IsSafe(server) {
+		note("warning: the way to %s is not encrypted: whoever is on it can read the key and all else; use https", terminal.Clean(u.Host))
+	}
 }
 
 type finder func(ctx context.Context, dataDir string) (embedded.Found, error)
@@ -106,21 +102,18 @@ func (a *app) startServer(ctx context.Context, dir string) (embedded.Found, erro
 
 func (a *app) client(find finder, cfg client.Config) (*client.Client, error) {
 	cfg.UserAgent, cfg.Clock = "berth/"+version.Version, a.clock
-	server, err := a.configuredServer()
+	e, err := a.endpoint()
 	if err != nil {
 		return nil, err
 	}
-	dir, err := a.dataFolder()
-	if server != "" {
-		cfg.BaseURL, cfg.Token = server, a.env["BERTH_TOKEN"]
-		if cfg.Token == "" && err == nil {
-			cfg.Token, err = localToken(server, dir)
-		}
-		if err != nil {
+	if e.server != "" {
+		cfg.BaseURL = e.server
+		if cfg.Token, err = a.token(e); err != nil {
 			return nil, err
 		}
 		return client.New(cfg)
 	}
+	dir, err := a.dataFolder()
 	if err != nil {
 		return nil, err
 	}
@@ -133,25 +126,6 @@ func (a *app) client(find finder, cfg client.Config) (*client.Client, error) {
 		return found.URL, found.Token, err
 	}
 	return client.New(cfg)
-}
-
-// localToken is the data folder's token, for a server on this machine alone: it
-// must not be sent to another one.
-func localToken(server, dir string) (string, error) {
-	u, err := url.Parse(server)
-	if err != nil || !isLoopback(u.Hostname()) {
-		return "", nil
-	}
-	token, err := embedded.ReadToken(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	return token, err
-}
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || (ip != nil && ip.IsLoopback())
 }
 
 // greet tells about a server that was started, and about one of another version.

@@ -67,9 +67,9 @@ func (a *app) doctor(ctx context.Context, asJSON bool) error {
 func (a *app) checks() []func(context.Context) []finding {
 	tools := []func(context.Context) []finding{a.checkGit, a.checkDocker}
 	if server, err := a.configuredServer(); server != "" || err != nil {
-		return append(tools, a.checkServer)
+		return append(tools, a.checkContext, a.checkServer)
 	}
-	return append([]func(context.Context) []finding{a.checkDataFolder, a.checkBash, a.checkGuest}, append(tools, a.checkServer)...)
+	return append([]func(context.Context) []finding{a.checkDataFolder, a.checkBash, a.checkGuest}, append(tools, a.checkContext, a.checkServer)...)
 }
 
 func (a *app) printFindings(findings []finding, ok, asJSON bool) error {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/client"
+	"github.com/berth-dev/berth/shared/credentials"
 	"github.com/berth-dev/berth/shared/version"
 )
 
@@ -38,11 +39,24 @@ func (a *app) checkServer(ctx context.Context) []finding {
 	return append(findings, localFinding(ctx, c))
 }
 
+// checkContext tells which server is looked at, and what chose it.
+func (a *app) checkContext(context.Context) []finding {
+	const name = "context"
+	e, err := a.endpoint()
+	switch {
+	case err != nil:
+		return said(name, fail, err.Error(), remedyFor(err))
+	case e.server != "" && !credentials.IsSafe(e.server):
+		return said(name, warn, a.place(e)+", chosen by "+e.by+": the way there is not encrypted", "use an https URL")
+	}
+	return said(name, pass, a.place(e)+", chosen by "+e.by, "")
+}
+
 // remedyFor is what to do about an error of the server.
 func remedyFor(err error) string {
 	switch berth.CodeOf(err) {
 	case berth.CodeUnauthenticated:
-		return "set BERTH_TOKEN to a key of this server"
+		return "set BERTH_TOKEN to a key of this server, or `berth login`"
 	case berth.CodeUnavailable, berth.CodeTimedOut:
 		return "check BERTH_SERVER and the network, or see server.log in the data folder"
 	}

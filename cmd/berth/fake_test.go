@@ -32,6 +32,9 @@ type fake struct {
 	commands     map[berth.CommandID]*fakeCommand
 	files        map[string]fakeFile
 	requests     []string // method and path
+	tokens       []string // that were sent
+	key          string   // a token that is taken beside test-token
+	keys         []berth.Key
 	runRequest   berth.RunRequest
 	plan         fakeRun // what the next run is to do
 	preflight    berth.Preflight
@@ -59,6 +62,7 @@ func newFake(t *testing.T) *fake {
 	f.routeValues(mux)
 	f.routeRuns(mux)
 	f.routeSandboxes(mux)
+	f.routeKeys(mux)
 	mux.HandleFunc("GET /api/v1/version", func(w http.ResponseWriter, _ *http.Request) { answer(w, 200, version.Info("test")) })
 	mux.HandleFunc("GET /api/v1/whoami", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, 200, berth.Principal{Name: "owner", Scopes: []berth.Scope{berth.ScopeAdmin}})
@@ -74,9 +78,11 @@ func (f *fake) edge(next http.Handler) http.Handler {
 		line := r.Method + " " + strings.TrimPrefix(r.URL.Path, "/api/v1")
 		f.mu.Lock()
 		f.requests = append(f.requests, line)
-		refuse := f.refuse
+		refuse, key := f.refuse, f.key
+		token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+		f.tokens = append(f.tokens, token)
 		f.mu.Unlock()
-		if r.Header.Get("Authorization") != "Bearer test-token" {
+		if token != "test-token" && (key == "" || token != key) {
 			fail := problem{Status: 401, Code: berth.CodeUnauthenticated, Detail: "the key is not known"}
 			fail.write(w)
 			return

@@ -28,6 +28,16 @@ func exactArgs(names ...string) cobra.PositionalArgs {
 	}
 }
 
+// mayArg takes one argument or none.
+func mayArg(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > 1 {
+			return usagef(cmd, "%d arguments too many after %s", len(args)-1, name)
+		}
+		return nil
+	}
+}
+
 // someArgs wants one argument or more.
 func someArgs(name string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {

@@ -14,11 +14,13 @@ import (
 const rootLong = `berth runs commands in named, sandboxed environments.
 
 With no server configured, the first command that needs one starts it in the
-background; it ends by itself when it has been idle for a while.
+background; it ends by itself when it has been idle for a while. ` + "`berth login`" + `
+configures one elsewhere.
 
 Environment variables:
   BERTH_SERVER       URL of the server to use instead
   BERTH_TOKEN        bearer token for it
+  BERTH_CONTEXT      context to use instead of the current one
   BERTH_DATA_DIR     data folder of the server on this machine
                      ($XDG_DATA_HOME/berth unless set)
   BERTH_ENVIRONMENT  environment of runs that name none`
@@ -36,6 +38,7 @@ func newRoot(a *app) *cobra.Command {
 	},
 		runCommand(a), preflightCommand(a), runsCommand(a), execCommand(a), cpCommand(a), sandboxCommand(a),
 		envCommand(a), secretCommand(a), varCommand(a),
+		keyCommand(a), loginCommand(a), logoutCommand(a), contextCommand(a), whoamiCommand(a),
 		serveCommand(a), doctorCommand(a), versionCommand(a), completionCommand(a),
 	)
 	root.SetIn(a.stdin)
@@ -44,8 +47,10 @@ func newRoot(a *app) *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.server, "server", "", "`URL` of the server (instead of BERTH_SERVER)")
+	flags.StringVar(&a.context, "context", "", "`name` of the context to use (instead of BERTH_CONTEXT); local is the server on this machine")
 	flags.StringVar(&a.dataDir, "data-dir", "", "data `folder` of the server on this machine (instead of BERTH_DATA_DIR)")
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "no chatter on standard error; errors still show")
+	_ = root.RegisterFlagCompletionFunc("context", a.completeContexts)
 	root.SetFlagErrorFunc(flagError)
 	return root
 }
