@@ -17,6 +17,11 @@ import (
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{api: a, w: w, id: a.cfg.IDs.NewID(), started: a.cfg.Clock.Now()}
 	x.r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
+	if hasBody(r) {
+		x.body = &incoming{ReadCloser: r.Body}
+		x.r.Body = x.body
+		x.limitBody(bodyTime)
+	}
 	defer x.finish()
 	h := w.Header()
 	h.Set("X-Request-Id", x.id)
@@ -162,16 +167,21 @@ func knownList(known []string) string {
 func (x *exchange) checkBody() error {
 	limit := x.route.cap()
 	if limit == streamed {
+		if x.body != nil {
+			x.limitBody(0)
+		}
 		return x.checkMedia()
 	}
 	if x.r.ContentLength > limit {
 		return tooLarge(limit)
 	}
-	if x.r.Body != nil && x.r.Body != http.NoBody {
+	if x.body != nil {
 		x.r.Body = http.MaxBytesReader(x.w, x.r.Body, limit)
 	}
 	return x.checkMedia()
 }
+
+func hasBody(r *http.Request) bool { return r.Body != nil && r.Body != http.NoBody }
 
 func tooLarge(limit int64) error {
 	return &berth.Error{
@@ -181,7 +191,7 @@ func tooLarge(limit int64) error {
 }
 
 func (x *exchange) checkMedia() error {
-	if x.route.Takes == "" || x.r.Body == nil || x.r.Body == http.NoBody || x.r.ContentLength == 0 {
+	if x.route.Takes == "" || x.body == nil || x.r.ContentLength == 0 {
 		return nil
 	}
 	header := x.r.Header.Get("Content-Type")

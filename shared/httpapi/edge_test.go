@@ -144,6 +144,74 @@ func TestABodyOverTheCapIsRefusedBeforeItIsRead(t *testing.T) {
 	}
 }
 
+func TestAClientThatSendsAllBeforeItReadsGetsTheAnswer(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	server := httptest.NewServer(f.api)
+	t.Cleanup(server.Close)
+	body := strings.Repeat("x", 11<<20)
+	for name, c := range map[string]struct {
+		token, framing string
+		want           string
+	}{
+		"declared":        {testToken, fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body), "413"},
+		"chunked":         {testToken, fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", len(body), body), "413"},
+		"unauthenticated": {"nobody", fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body), "401"},
+	} {
+		conn := dial(t, server)
+		_, err := io.WriteString(conn, "POST /api/v1/environments HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAuthorization: Bearer "+c.token+"\r\n"+c.framing)
+		if err != nil {
+			t.Errorf("%s: sending: %v", name, err)
+			continue
+		}
+		answer, err := io.ReadAll(conn)
+		if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 "+c.want+" ") || !strings.Contains(string(answer), `"code"`) {
+			t.Errorf("%s: answer %.80q, %v; want a problem with status %s", name, answer, err, c.want)
+		}
+	}
+}
+
+func TestAClientThatSendsPartOfABodyIsAnsweredAtOnceWhenItIsRefused(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	server := httptest.NewServer(f.api)
+	t.Cleanup(server.Close)
+	conn := dial(t, server)
+	_, err := io.WriteString(conn, "POST /api/v1/environments HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
+	must(t, err)
+	line, err := bufio.NewReader(conn).ReadString('\n')
+	if err != nil || !strings.HasPrefix(line, "HTTP/1.1 401 ") {
+		t.Errorf("answer %q, %v; want 401", line, err)
+	}
+}
+
+func TestABodyThatStopsComingTimesOut(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for half a minute, which is what it is about")
+	}
+	t.Parallel()
+	f := newFixture(t)
+	server := httptest.NewServer(f.api)
+	t.Cleanup(server.Close)
+	conn := dial(t, server)
+	_, err := io.WriteString(conn, "POST /api/v1/environments HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "+testToken+"\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
+	must(t, err)
+	answer, err := io.ReadAll(conn)
+	if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 504 ") || !strings.Contains(string(answer), `"timed_out"`) {
+		t.Errorf("answer %.200q, %v; want a problem with status 504", answer, err)
+	}
+}
+
+// dial opens a connection that no test waits on for ever.
+func dial(t *testing.T, server *httptest.Server) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	must(t, err)
+	t.Cleanup(func() { conn.Close() })
+	must(t, conn.SetDeadline(time.Now().Add(2*time.Minute)))
+	return conn
+}
+
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) {

@@ -22,12 +22,14 @@ type exchange struct {
 	api       *API
 	w         http.ResponseWriter
 	r         *http.Request
+	body      *incoming // as it came, without a cap; nil when there is none
 	id        string
 	route     Route
 	principal berth.Principal
 	started   time.Time
 	status    int
 	sent      bool
+	unread    bool // the body is to be read on behind the answer
 	bytes     int64
 	problem   *ProblemDocument
 }
@@ -64,6 +66,9 @@ func (x *exchange) send() {
 	x.sent = true
 	if x.status == 0 {
 		x.status = http.StatusOK
+	}
+	if x.status >= http.StatusBadRequest {
+		x.refuse()
 	}
 	x.w.WriteHeader(x.status)
 }
@@ -113,6 +118,7 @@ func (x *exchange) finish() {
 		x.send()
 	}
 	x.log()
+	x.drain()
 }
 
 // log writes one line. Bodies, query values and headers are not in it.
