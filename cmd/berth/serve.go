@@ -19,6 +19,8 @@ import (
 type serveFlags struct {
 	listen, environment, idle string
 	allowLocal, background    bool
+	docker                    string
+	engine                    embedded.Docker
 	agent                     embedded.Agent
 	agentProviders            []string
 }
@@ -43,6 +45,10 @@ on this machine find it, and its token, there.`,
 	flags.StringVar(&f.listen, "listen", embedded.DefaultListen, "`host:port` to listen on; port 0 lets the system choose")
 	flags.StringVar(&f.environment, "environment", "", "environment `slug` of runs that name none")
 	flags.BoolVar(&f.allowLocal, "allow-local", true, "let runs work on this machine itself, without isolation (provider local)")
+	flags.StringVar(&f.docker, "docker", dockerAuto, "`use` of this machine's Docker engine: auto when one answers at the start, or off")
+	flags.StringVar(&f.engine.Host, "docker-host", "", "`address` of the engine, such as unix:///run/docker.sock; DOCKER_HOST or the usual one unless given")
+	flags.StringArrayVar(&f.engine.AllowMounts, "allow-mount", nil, "`directory` that environments may mount into containers, with all below it; may be repeated")
+	flags.StringArrayVar(&f.engine.AllowNetworkModes, "allow-network-mode", nil, "`mode` that docker.network_mode may have beside bridge and none, such as host; may be repeated")
 	flags.StringVar(&f.agent.URL, "agent", "", "`URL` of a host agent on another machine, as berth-agent prints it")
 	flags.StringVar(&f.agent.Fingerprint, "agent-fingerprint", "", "`fingerprint` of the agent's certificate, as berth-agent prints it")
 	flags.StringVar(&f.agent.TokenFile, "agent-token-file", "", "`file` that holds the agent's token")
@@ -51,6 +57,7 @@ on this machine find it, and its token, there.`,
 	flags.BoolVar(&f.background, "background", false, "log to the data folder and end when idle")
 	_ = flags.MarkHidden("background")
 	_ = cmd.RegisterFlagCompletionFunc("environment", a.completeEnvironments)
+	_ = cmd.RegisterFlagCompletionFunc("docker", cobra.FixedCompletions([]string{dockerAuto, dockerOff}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("agent-provider", cobra.FixedCompletions(providerNames(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -119,10 +126,36 @@ func (a *app) serveOptions(f serveFlags) (embedded.Options, error) {
 	if err != nil {
 		return none, err
 	}
+	engine, err := a.engine(f)
+	if err != nil {
+		return none, err
+	}
 	return embedded.Options{
-		Agent: agent, DataDir: dir, ConfigDir: filepath.Join(a.configHome(), "berth"), Listen: f.listen,
+		Docker: engine, Agent: agent, DataDir: dir, ConfigDir: filepath.Join(a.configHome(), "berth"), Listen: f.listen,
 		Environment: berth.EnvironmentID(f.environment), AllowLocal: f.allowLocal, Idle: idle, Clock: a.clock,
 	}, nil
+}
+
+// The values of --docker.
+const (
+	dockerAuto = "auto"
+	dockerOff  = "off"
+)
+
+// engine is what the flags say of this machine's Docker engine.
+func (a *app) engine(f serveFlags) (embedded.Docker, error) {
+	engine := f.engine
+	if f.docker != dockerAuto && f.docker != dockerOff {
+		return engine, berth.FieldErrorf(berth.CodeInvalid, "--docker", "must be %s or %s", dockerAuto, dockerOff)
+	}
+	engine.Off = f.docker == dockerOff
+	for i, dir := range engine.AllowMounts {
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(a.dir, dir)
+		}
+		engine.AllowMounts[i] = filepath.Clean(dir)
+	}
+	return engine, nil
 }
 
 // agent is the host agent that the flags name, if they name one.

@@ -19,6 +19,18 @@ func NewProviders(all ...berth.Provider) Providers {
 	return p
 }
 
+// off stands for a provider that could not be switched on, with why.
+type off struct {
+	berth.Provider
+	kind berth.ProviderKind
+	why  string
+}
+
+func (o off) Kind() berth.ProviderKind { return o.kind }
+
+// Off is a provider that is off for a reason that people should be told.
+func Off(kind berth.ProviderKind, why string) berth.Provider { return off{kind: kind, why: why} }
+
 // switchOn says how each provider is turned on.
 var switchOn = map[berth.ProviderKind]string{
 	berth.ProviderLocal:   "It runs commands on the server itself. Switch it on with berth serve --allow-local.",
@@ -31,13 +43,15 @@ var switchOn = map[berth.ProviderKind]string{
 
 // Find returns unsupported, with what to do, for a provider that is off.
 func (p Providers) Find(kind berth.ProviderKind) (berth.Provider, error) {
-	if provider := p[kind]; provider != nil {
+	message := "provider " + string(kind) + " is disabled on this server"
+	switch provider := p[kind].(type) {
+	case nil:
+	case off:
+		message += ": " + provider.why
+	default:
 		return provider, nil
 	}
-	return nil, &berth.Error{
-		Code: berth.CodeUnsupported, Field: "provider", Message: "provider " + string(kind) + " is disabled on this server",
-		Remediation: switchOn[kind],
-	}
+	return nil, &berth.Error{Code: berth.CodeUnsupported, Field: "provider", Message: message, Remediation: switchOn[kind]}
 }
 
 // All returns the providers in the order of documents.
@@ -53,7 +67,7 @@ func (p Providers) All() []berth.Provider {
 func (p Providers) Kinds() []berth.ProviderKind {
 	var kinds []berth.ProviderKind
 	for _, kind := range berth.ProviderKinds {
-		if p[kind] != nil {
+		if _, err := p.Find(kind); err == nil {
 			kinds = append(kinds, kind)
 		}
 	}

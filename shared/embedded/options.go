@@ -21,6 +21,8 @@ type Options struct {
 	Environment berth.EnvironmentID
 	// AllowLocal turns the local provider on.
 	AllowLocal bool
+	// Docker is about the engine of this machine.
+	Docker Docker
 	// Agent, with a URL, gives the server the providers of a host agent.
 	Agent Agent
 	// Idle ends the server after that long without work; zero is never.
@@ -43,13 +45,14 @@ const DefaultIdle = 15 * time.Minute
 // paths are the places in a data folder.
 type paths struct{ dir string }
 
-func (p paths) table() string     { return filepath.Join(p.dir, "berth.db") }
-func (p paths) blobs() string     { return filepath.Join(p.dir, "blobs") }
-func (p paths) secrets() string   { return filepath.Join(p.dir, "secrets.age") }
-func (p paths) sandboxes() string { return filepath.Join(p.dir, "sandboxes") }
-func (p paths) guests() string    { return filepath.Join(p.dir, "guests") }
-func (p paths) lock() string      { return filepath.Join(p.dir, "lock") }
-func (p paths) startLock() string { return filepath.Join(p.dir, "start.lock") }
-func (p paths) token() string     { return filepath.Join(p.dir, "token") }
-func (p paths) server() string    { return filepath.Join(p.dir, "server.json") }
-func (p paths) log() string       { return filepath.Join(p.dir, "server.log") }
+func (p paths) table() string      { return filepath.Join(p.dir, "berth.db") }
+func (p paths) blobs() string      { return filepath.Join(p.dir, "blobs") }
+func (p paths) secrets() string    { return filepath.Join(p.dir, "secrets.age") }
+func (p paths) sandboxes() string  { return filepath.Join(p.dir, "sandboxes") }
+func (p paths) containers() string { return filepath.Join(p.dir, "containers") }
+func (p paths) guests() string     { return filepath.Join(p.dir, "guests") }
+func (p paths) lock() string       { return filepath.Join(p.dir, "lock") }
+func (p paths) startLock() string  { return filepath.Join(p.dir, "start.lock") }
+func (p paths) token() string      { return filepath.Join(p.dir, "token") }
+func (p paths) server() string     { return filepath.Join(p.dir, "server.json") }
+func (p paths) log() string        { return filepath.Join(p.dir, "server.log") }

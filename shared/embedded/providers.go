@@ -9,9 +9,21 @@ import (
 	"github.com/berth-dev/berth/shared/sandbox/local"
 )
 
-// openProviders makes the providers that the options turn on. The local one
-// needs Linux; elsewhere the server comes up without it.
-func openProviders(p paths, o Options, installation berth.InstallationID, logger *slog.Logger) ([]berth.Provider, error) {
+// openProviders makes the server's own providers.
+func openProviders(p paths, o Options, s stores, logger *slog.Logger) ([]berth.Provider, error) {
+	all, err := openLocal(p, o, s.installation.ID, logger)
+	if err != nil {
+		return nil, err
+	}
+	if engine := openDocker(p, o, s, logger); engine != nil {
+		all = append(all, engine)
+	}
+	return all, nil
+}
+
+// openLocal makes the local provider when the options turn it on. It needs Linux;
+// elsewhere the server comes up without it.
+func openLocal(p paths, o Options, installation berth.InstallationID, logger *slog.Logger) ([]berth.Provider, error) {
 	if !o.AllowLocal {
 		return nil, nil
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/berth-dev/berth/shared/access"
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/control"
+	"github.com/berth-dev/berth/shared/gitsource"
 	"github.com/berth-dev/berth/shared/httpapi"
 	"github.com/berth-dev/berth/shared/listen"
 	"github.com/berth-dev/berth/shared/privatefile"
@@ -81,7 +82,7 @@ type engine struct {
 }
 
 func newEngine(p paths, o Options, s stores, logger *slog.Logger) (*engine, error) {
-	own, err := openProviders(p, o, s.installation.ID, logger)
+	own, err := openProviders(p, o, s, logger)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +97,7 @@ func newEngine(p paths, o Options, s stores, logger *slog.Logger) (*engine, erro
 	registry := control.NewProviders(providers...)
 	r := &runner.Runner{
 		Records: s.records, Providers: registry, Secrets: s.secrets, Clock: o.Clock,
-		Installation: s.installation.ID, Logger: logger,
+		Installation: s.installation.ID, Logger: logger, Cloner: gitsource.Source{},
 	}
 	definition, err := runner.Definition(nil)
 	if err != nil {
@@ -112,7 +113,7 @@ func newEngine(p paths, o Options, s stores, logger *slog.Logger) (*engine, erro
 	plane := &control.Plane{
 		Records: s.records, Providers: registry, Secrets: s.secrets, Orchestrator: orchestrator,
 		IDs: s.records.IDs, Clock: o.Clock, ServerDefault: o.Environment,
-		Installation: s.installation.ID, Logger: logger,
+		Installation: s.installation.ID, Logger: logger, Policy: o.Docker.policy(),
 	}
 	return &engine{plane: plane, runner: r, orchestrator: orchestrator, agent: agent, stores: s, logger: logger}, nil
 }

@@ -21,12 +21,6 @@ const (
 	labelSandbox      = "dev.berth.sandbox"
 )
 
-// Where the guest and its socket are in the container.
-const (
-	socketTarget = "/run/berth"
-	guestTarget  = "/run/berth-guest"
-)
-
 func containerName(id berth.SandboxID) string { return "berth-" + string(id) }
 
 // plan is all that decides a container.

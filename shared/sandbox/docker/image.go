@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/moby/moby/client"
-
 	"github.com/berth-dev/berth/shared/berth"
 )
 
@@ -94,19 +92,4 @@ func fits(info imageInfo, name, arch string) *berth.Reason {
 
 func imageReason(message, remediation string) *berth.Reason {
 	return &berth.Reason{Code: berth.ReasonProvisionFailed, Message: message, Remediation: remediation}
-}
-
-// architecture is the engine's, in Go's words. It stays the same.
-func (e *engine) architecture(ctx context.Context) (string, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.arch != "" {
-		return e.arch, nil
-	}
-	err := e.call(ctx, "asking the Docker engine for its version", func(ctx context.Context) error {
-		version, err := e.api.ServerVersion(ctx, client.ServerVersionOptions{})
-		e.arch = version.Arch
-		return err
-	})
-	return e.arch, err
 }

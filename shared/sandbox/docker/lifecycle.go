@@ -14,12 +14,12 @@ import (
 	"github.com/berth-dev/berth/shared/berth"
 )
 
-// Describe returns status gone for a sandbox that is not there. The engine is not
-// asked.
-func (p *Provider) Describe(_ context.Context, ref berth.SandboxRef) (berth.SandboxState, error) {
+// Describe returns status gone for a sandbox that is not there. The engine is
+// asked only about one that is recorded nowhere.
+func (p *Provider) Describe(ctx context.Context, ref berth.SandboxRef) (berth.SandboxState, error) {
 	b, err := p.find(ref.ID)
 	if err != nil {
-		return berth.SandboxState{ID: ref.ID, Status: berth.SandboxGone}, nil
+		return p.describeUnknown(ctx, ref.ID)
 	}
 	state := b.state()
 	b.mu.Lock()

@@ -39,10 +39,7 @@ func (p *Provider) List(ctx context.Context) ([]berth.SandboxState, error) {
 		if known[id] || !berth.IsULID(string(id)) {
 			continue
 		}
-		states = append(states, berth.SandboxState{
-			ID: id, Run: berth.RunID(c.Labels[labelRun]), Status: berth.SandboxFailed, Ref: c.ID, Workspace: Workspace, CreatedAt: time.Unix(c.Created, 0).UTC(),
-			Reason: &berth.Reason{Code: berth.ReasonLost, Message: "the sandbox's container is there without a record of it"},
-		})
+		states = append(states, unrecorded(id, c))
 	}
 	return states, nil
 }
@@ -57,10 +54,33 @@ func (p *Provider) labelled(ctx context.Context, filters client.Filters) (found 
 	return found, err
 }
 
-// destroyUnknown removes a container that carries the labels of a sandbox that is
-// recorded nowhere.
+// unrecorded is the state of a container that only its labels tell of.
+func unrecorded(id berth.SandboxID, c container.Summary) berth.SandboxState {
+	return berth.SandboxState{
+		ID: id, Run: berth.RunID(c.Labels[labelRun]), Status: berth.SandboxFailed, Ref: c.ID, Workspace: Workspace, CreatedAt: time.Unix(c.Created, 0).UTC(),
+		Reason: &berth.Reason{Code: berth.ReasonLost, Message: "the sandbox's container is there without a record of it"},
+	}
+}
+
+// unknown are the containers that carry the labels of a sandbox that is recorded
+// nowhere.
+func (p *Provider) unknown(ctx context.Context, id berth.SandboxID) ([]container.Summary, error) {
+	return p.labelled(ctx, client.Filters{}.Add("label", labelInstallation+"="+string(p.config.Installation), labelSandbox+"="+string(id)))
+}
+
+func (p *Provider) describeUnknown(ctx context.Context, id berth.SandboxID) (berth.SandboxState, error) {
+	found, err := p.unknown(ctx, id)
+	if err != nil {
+		return berth.SandboxState{}, err
+	}
+	if len(found) > 0 {
+		return unrecorded(id, found[0]), nil
+	}
+	return berth.SandboxState{ID: id, Status: berth.SandboxGone}, nil
+}
+
 func (p *Provider) destroyUnknown(ctx context.Context, id berth.SandboxID) error {
-	found, err := p.labelled(ctx, client.Filters{}.Add("label", labelInstallation+"="+string(p.config.Installation), labelSandbox+"="+string(id)))
+	found, err := p.unknown(ctx, id)
 	if err != nil {
 		return err
 	}

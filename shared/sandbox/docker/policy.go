@@ -102,6 +102,12 @@ func (p Policy) allowed(path string, guarded []string) (string, error) {
 	return "", berth.Errorf(berth.CodeForbidden, "mounts a path that this server's allow list does not have")
 }
 
+// Where the guest and its socket are in a container.
+const (
+	socketTarget = "/run/berth"
+	guestTarget  = "/run/berth-guest"
+)
+
 // reserved reports whether a mount at target would hide the guest or its socket,
 // or be one of the kernel's own file systems.
 func reserved(target string) bool {
