@@ -1,0 +1,4 @@
+package serverless
+
+// LogTo is the logger of functions, for the tests.
+var LogTo = newLogger
