@@ -13,7 +13,7 @@ import (
 // BenchmarkCommandTrue is a command's start, output and exit; what the agent
 // costs is the difference between the two.
 func BenchmarkCommandTrue(b *testing.B) {
-	a := startAgent(b)
+	a := startLocal(b)
 	for _, row := range []struct {
 		name     string
 		provider berth.Provider

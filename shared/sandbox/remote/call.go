@@ -115,7 +115,7 @@ func (p *Provider) attempt(ctx context.Context, k call) (answer, error) {
 		return none, fmt.Errorf("making a request to the host agent: %w", err)
 	}
 	if k.stream != nil {
-		req.ContentLength = k.stream.size
+		req.ContentLength = -1                   // in chunks, whose end is not the connection's
 		req.Header.Set("Expect", "100-continue") // a refusal comes before the body
 	}
 	if k.media != "" {

@@ -81,8 +81,14 @@ var ref = berth.SandboxRef{ID: "01arz3ndektsv4rrffq69g5fav", Ref: "container"}
 
 func empty(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }
 
-// breakOff ends the connection instead of answering.
-func breakOff(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+// breakOff ends the connection instead of answering, as a death does.
+func breakOff(w http.ResponseWriter, _ *http.Request) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err == nil {
+		conn.Close()
+	}
+	panic(http.ErrAbortHandler)
+}
 
 func TestAnotherCertificateIsNamedAndGetsNoToken(t *testing.T) {
 	t.Parallel()

@@ -64,12 +64,13 @@ func (p *Provider) WriteFile(ctx context.Context, ref berth.SandboxRef, path str
 	if err != nil {
 		return berth.FileInfo{}, err
 	}
-	k = k.number("mode", int64(mode)).bytes(nil)
+	k = k.number("mode", int64(mode)).param("size", strconv.FormatInt(size, 10)).bytes(nil)
 	k.stream = newStream(r, size)
 	if size <= smallFile {
 		data := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
-		if _, err := data.ReadFrom(k.stream); err != nil {
-			return berth.FileInfo{}, err
+		_, _ = data.ReadFrom(k.stream) // whose end tells of its faults
+		if fault, _ := k.stream.end(); fault != nil {
+			return berth.FileInfo{}, fault
 		}
 		k.stream, k.body = nil, data.Bytes()
 	}

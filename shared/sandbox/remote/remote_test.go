@@ -5,6 +5,7 @@ package remote_test
 import (
 	"bytes"
 	"crypto/tls"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -43,11 +44,18 @@ func spec(t testing.TB) berth.SandboxSpec {
 
 // agent is a host agent in this process that can be killed and started again.
 type agent struct {
-	root, guest, address string
-	certificate          tls.Certificate
-	provider             *local.Provider
-	server               *http.Server
-	served               sync.WaitGroup
+	open        func(root string) (closer, error)
+	root        string
+	address     string
+	certificate tls.Certificate
+	provider    closer
+	server      *http.Server
+	served      sync.WaitGroup
+}
+
+type closer interface {
+	berth.Provider
+	io.Closer
 }
 
 // newCertificate takes that of a test server, which is as good as any.
@@ -59,11 +67,17 @@ func newCertificate(t testing.TB) tls.Certificate {
 	return s.TLS.Certificates[0]
 }
 
-func startAgent(t testing.TB) *agent {
+// startLocal starts an agent with the provider local.
+func startLocal(t testing.TB) *agent {
+	guest := sandboxtest.BuildGuest(t)
+	return startAgent(t, func(root string) (closer, error) {
+		return local.New(local.Config{Root: root, GuestPath: guest, Installation: installation})
+	})
+}
+
+func startAgent(t testing.TB, open func(root string) (closer, error)) *agent {
 	t.Helper()
-	a := &agent{
-		root: filepath.Join(t.TempDir(), "sandboxes"), guest: sandboxtest.BuildGuest(t), address: "127.0.0.1:0", certificate: newCertificate(t),
-	}
+	a := &agent{open: open, root: filepath.Join(t.TempDir(), "sandboxes"), address: "127.0.0.1:0", certificate: newCertificate(t)}
 	a.start(t)
 	t.Cleanup(a.stop)
 	return a
@@ -71,12 +85,12 @@ func startAgent(t testing.TB) *agent {
 
 func (a *agent) start(t testing.TB) {
 	t.Helper()
-	provider, err := local.New(local.Config{Root: a.root, GuestPath: a.guest, Installation: installation})
+	provider, err := a.open(a.root)
 	if err != nil {
 		t.Fatal(err)
 	}
 	config := agentapi.Config{
-		Token: token, Installation: installation, Providers: agentapi.Providers{berth.ProviderLocal: provider},
+		Token: token, Installation: installation, Providers: agentapi.Providers{provider.Kind(): provider},
 	}
 	handler, err := agentapi.New(config)
 	if err != nil {
@@ -103,7 +117,7 @@ func (a *agent) stop() {
 func (a *agent) config() remote.Config {
 	return remote.Config{
 		URL: "https://" + a.address, Fingerprint: agentapi.FingerprintOf(a.certificate.Certificate[0]), Token: token,
-		Kind: berth.ProviderLocal, Installation: installation,
+		Kind: a.provider.Kind(), Installation: installation,
 	}
 }
 
@@ -120,7 +134,7 @@ func connect(t testing.TB, config remote.Config) *remote.Provider {
 func TestRemoteKeepsTheContractOfProviders(t *testing.T) {
 	t.Parallel()
 	sandboxtest.Run(t, func(t *testing.T) sandboxtest.Fixture {
-		a := startAgent(t)
+		a := startLocal(t)
 		p := connect(t, a.config())
 		return sandboxtest.Fixture{
 			Provider: p,

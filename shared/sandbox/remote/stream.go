@@ -9,32 +9,32 @@ import (
 	"github.com/berth-dev/berth/shared/berth"
 )
 
-// stream is a body of a known size. It fails before its last byte when the source
-// has less or more, so that the agent never takes a wrong one for whole.
+// stream is a body of a size that the agent is told. When the source fails, or has
+// less or more, the body ends before its last byte: the agent then never takes
+// it for whole, and answers when it has cleared away what came.
 type stream struct {
-	size int64
-
 	mu     sync.Mutex // guards all below; net/http reads in a goroutine of its own
 	source io.Reader
 	left   int64
 	begun  bool
-	whole  bool // the source has ended where it should
-	err    error
+	whole  bool        // the source has ended where it should
+	fault  error       // the source's own
+	over   bool        // the source is the caller's again
 	timer  *time.Timer // of the attempt; it stands still while the source is read
 }
 
 func newStream(source io.Reader, size int64) *stream {
-	return &stream{size: size, source: source, left: size}
+	return &stream{source: source, left: size}
 }
 
 // Read is for the transport.
 func (s *stream) Read(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.err != nil {
-		return 0, s.err
-	}
-	if s.whole {
+	switch {
+	case s.over:
+		return 0, errOver
+	case s.whole || s.fault != nil:
 		return 0, io.EOF
 	}
 	s.begun = true
@@ -48,12 +48,12 @@ func (s *stream) Read(p []byte) (int, error) {
 	case s.left == 0:
 		s.checkEnd()
 	case errors.Is(err, io.EOF):
-		s.err = berth.FieldErrorf(berth.CodeInvalid, "size", "is more than what came: %d bytes are missing", s.left)
+		s.fault = berth.FieldErrorf(berth.CodeInvalid, "size", "is more than what came: %d bytes are missing", s.left)
 	case err != nil:
-		s.err = berth.Wrap(err, "reading what is to be written")
+		s.fault = berth.Wrap(err, "reading what is to be written")
 	}
-	if s.err != nil {
-		return 0, s.err
+	if s.fault != nil {
+		return 0, io.EOF
 	}
 	return n, nil
 }
@@ -63,9 +63,9 @@ func (s *stream) checkEnd() {
 	var more [1]byte
 	switch n, err := io.ReadFull(s.source, more[:]); {
 	case n > 0:
-		s.err = berth.FieldErrorf(berth.CodeInvalid, "size", "is less than what came")
+		s.fault = berth.FieldErrorf(berth.CodeInvalid, "size", "is less than what came")
 	case !errors.Is(err, io.EOF):
-		s.err = berth.Wrap(err, "reading what is to be written")
+		s.fault = berth.Wrap(err, "reading what is to be written")
 	default:
 		s.whole = true
 	}
@@ -80,17 +80,12 @@ func (s *stream) begin(timer *time.Timer) {
 
 var errOver = errors.New("the attempt is over")
 
-// end keeps the transport from the source, which is the caller's again. It
-// returns the source's own fault and whether any of it was read.
+// end keeps the transport from the source, which is the caller's again once any of
+// it was read. It returns the source's own fault.
 func (s *stream) end() (fault error, begun bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.timer = nil
-	if s.err != nil && !errors.Is(s.err, errOver) {
-		fault = s.err
-	}
-	if s.begun && s.err == nil {
-		s.err = errOver
-	}
-	return fault, s.begun
+	s.over = s.begun
+	return s.fault, s.begun
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -55,11 +56,16 @@ func TestALargeFileIsSentOnceAndNeverTakenForWhole(t *testing.T) {
 		var whole atomic.Int64
 		s := newScript(t, func(w http.ResponseWriter, r *http.Request) {
 			n, err := io.Copy(io.Discard, r.Body)
-			if err == nil && n == r.ContentLength {
+			if err == nil && strconv.FormatInt(n, 10) == r.URL.Query().Get("size") {
 				whole.Add(1)
+				w.Header().Set("Content-Type", agentapi.MediaJSON)
+				fmt.Fprint(w, "{}")
+				return
 			}
-			w.Header().Set("Content-Type", agentapi.MediaJSON)
-			fmt.Fprint(w, "{}")
+			if err != nil {
+				t.Errorf("the body did not end as one should: %v", err)
+			}
+			problem(w, 422, `{"code":"invalid","detail":"not as long as it says"}`)
 		})
 		_, err := dial(t, s.config()).WriteFile(t.Context(), ref, "a", tt.source, tt.size, 0, "")
 		if berth.CodeOf(err) != tt.code || whole.Load() != tt.whole || s.requests.Load() != 1 {

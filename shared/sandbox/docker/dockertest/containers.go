@@ -1,0 +1,56 @@
+package dockertest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+
+	"github.com/berth-dev/berth/shared/berth"
+)
+
+// Engine is a client of the test's own.
+func Engine(t testing.TB) *client.Client {
+	t.Helper()
+	api, err := client.New(client.FromEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { api.Close() })
+	return api
+}
+
+// Containers are those of an installation, whatever their state, as the engine
+// describes them.
+func Containers(t testing.TB, api *client.Client, id berth.InstallationID) []container.InspectResponse {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context()) // also while the test cleans up
+	list, err := api.ContainerList(ctx, client.ContainerListOptions{
+		All: true, Filters: client.Filters{}.Add("label", "dev.berth.installation="+string(id)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []container.InspectResponse
+	for _, c := range list.Items {
+		result, err := api.ContainerInspect(ctx, c.ID, client.ContainerInspectOptions{})
+		if err == nil { // else it has gone meanwhile
+			found = append(found, result.Container)
+		}
+	}
+	return found
+}
+
+// NoneLeft fails the test when an installation left containers behind, and
+// removes them.
+func NoneLeft(t testing.TB, api *client.Client, id berth.InstallationID) {
+	t.Helper()
+	for _, c := range Containers(t, api, id) {
+		t.Errorf("container %s is left", c.Name)
+		_, err := api.ContainerRemove(context.WithoutCancel(t.Context()), c.ID, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}

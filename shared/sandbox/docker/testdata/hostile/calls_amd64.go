@@ -1,0 +1,6 @@
+package main
+
+const (
+	sysVMRead  = 310
+	sysVMWrite = 311
+)

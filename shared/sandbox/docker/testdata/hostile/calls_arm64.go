@@ -1,0 +1,6 @@
+package main
+
+const (
+	sysVMRead  = 270
+	sysVMWrite = 271
+)
