@@ -54,6 +54,27 @@ func define(r berth.RunRequest, e berth.Environment, s runSettings) berth.Defini
 	return d
 }
 
+// checkClone refuses a clone in a sandbox that has no network to fetch by.
+func checkClone(d berth.Definition) []berth.Problem {
+	if d.Target.Kind != berth.TargetGit || !d.Clone.Enabled {
+		return nil
+	}
+	var setting string
+	switch e := d.Environment; {
+	case e.Network.Mode == berth.NetworkBlock:
+		setting = "network.mode = block"
+	case e.Docker != nil && e.Docker.NetworkMode == "none":
+		setting = "docker.network_mode = none"
+	default:
+		return nil
+	}
+	return []berth.Problem{{
+		Location: "target.kind",
+		Message: "the code is fetched inside the sandbox, and " + setting + " leaves it no network: " +
+			"allow the network, choose target none, or set [run.clone] enabled = false",
+	}}
+}
+
 func defineStep(s stepTable) berth.Step {
 	step := berth.Step{Name: s.Name, Command: s.Command, Env: s.Env, Timeout: berth.DefaultPrepareTimeout}
 	if s.Script != nil {

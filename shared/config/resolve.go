@@ -46,6 +46,9 @@ func Resolve(in Input) (berth.Definition, error) {
 	}
 	settings := mergeRun(layers)
 	d := define(in.Request, e, settings)
+	if err := berth.Unsupported(checkClone(d)); err != nil {
+		return berth.Definition{}, err
+	}
 	if err := finishDefinition(in, &d, m.origins, settings.steps); err != nil {
 		return berth.Definition{}, err
 	}

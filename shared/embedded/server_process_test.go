@@ -6,20 +6,28 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/client"
 	"github.com/berth-dev/berth/shared/embedded"
+	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
 )
 
-// The test binary is also the server: started again with this variable it runs
-// one on the named data folder.
-const serverEnv = "BERTH_TEST_SERVER_DIR"
+// The test binary is also the server: started again with the first variable it
+// runs one on the named data folder.
+const (
+	serverEnv = "BERTH_TEST_SERVER_DIR"
+	guestEnv  = "BERTH_TEST_GUEST"
+	engineEnv = "BERTH_TEST_ENGINE" // use the machine's Docker engine when set
+	idleEnv   = "BERTH_TEST_IDLE"   // end after that long without work
+)
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(serverEnv); dir != "" {
@@ -34,12 +42,18 @@ func serve(dir string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	err = embedded.Run(context.Background(), embedded.Options{
-		DataDir: dir, ConfigDir: dir + "-config", AllowLocal: true,
-		GuestPath: os.Getenv("BERTH_TEST_GUEST"), Log: log,
+	idle, _ := time.ParseDuration(os.Getenv(idleEnv)) // never when there is none
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	err = embedded.Run(ctx, embedded.Options{
+		DataDir: dir, ConfigDir: dir + "-config", AllowLocal: true, Docker: embedded.Docker{Off: os.Getenv(engineEnv) == ""},
+		GuestPath: os.Getenv(guestEnv), Log: log, Idle: idle,
 	})
-	fmt.Fprintln(os.Stderr, err)
-	return 1
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
 }
 
 // process is a server in a process of its own, which a test may kill.
@@ -47,6 +61,8 @@ type process struct {
 	t      *testing.T
 	dir    string
 	guest  string
+	engine bool // the server uses the machine's Docker engine
+	idle   time.Duration
 	cmd    *exec.Cmd
 	stderr *bytes.Buffer
 	ended  chan struct{}
@@ -56,9 +72,10 @@ type process struct {
 
 const startWait = 30 * time.Second
 
-func startProcess(t *testing.T, dir, guest string) *process {
+// startProcess starts a server on a new data folder.
+func startProcess(t *testing.T, engine bool) *process {
 	t.Helper()
-	p := &process{t: t, dir: dir, guest: guest}
+	p := &process{t: t, dir: filepath.Join(t.TempDir(), "data"), guest: sandboxtest.BuildGuest(t), engine: engine}
 	p.start()
 	t.Cleanup(p.kill)
 	return p
@@ -72,7 +89,13 @@ func (p *process) start() {
 	}
 	p.stderr = &bytes.Buffer{}
 	p.cmd = exec.Command(self)
-	p.cmd.Env = append(os.Environ(), serverEnv+"="+p.dir, "BERTH_TEST_GUEST="+p.guest)
+	p.cmd.Env = append(os.Environ(), serverEnv+"="+p.dir, guestEnv+"="+p.guest)
+	if p.engine {
+		p.cmd.Env = append(p.cmd.Env, engineEnv+"=yes")
+	}
+	if p.idle > 0 {
+		p.cmd.Env = append(p.cmd.Env, idleEnv+"="+p.idle.String())
+	}
 	p.cmd.Stderr = p.stderr
 	if err := p.cmd.Start(); err != nil {
 		p.t.Fatal(err)
@@ -105,6 +128,18 @@ func (p *process) start() {
 func (p *process) kill() {
 	_ = p.cmd.Process.Kill() // gone already is fine
 	<-p.ended
+}
+
+// stop ends the server as people do, and waits until it is gone.
+func (p *process) stop() {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		p.t.Fatal(err)
+	}
+	<-p.ended
+	if !p.cmd.ProcessState.Success() {
+		p.t.Fatalf("the server ended with %s: %s", p.cmd.ProcessState, p.stderr)
+	}
 }
 
 // statusBytes is a field of a process's status: VmRSS is its resident set, VmHWM the peak of it.

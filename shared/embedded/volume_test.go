@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
-	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
 )
 
 const (
@@ -46,94 +45,76 @@ func hashed(h hash.Hash) func(berth.OutputReply) error {
 }
 
 func TestAHundredMegabytesArriveWholeInBoundedMemory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("moves 100 MB a few times")
-	}
-	server := startProcess(t, filepath.Join(t.TempDir(), "data"), sandboxtest.BuildGuest(t))
-	created, err := server.CreateRun(t.Context(), berth.RunRequest{Environment: "local", Script: volumeScript, SourceDirectory: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	stage := commandStage(t, created)
-	guests := watchGuests(t, server)
 	want := volumeHash()
-
-	first := sha256.New()
-	if _, err := server.FollowLogs(t.Context(), created.ID, stage, 0, hashed(first)); err != nil {
-		t.Fatalf("first reader: %v", err)
-	}
-	if got := hex.EncodeToString(first.Sum(nil)); got != want {
-		t.Errorf("the first reader's hash is %s, want %s", got, want)
-	}
-	if run := server.awaitRun(created.ID); run.Status != berth.RunSucceeded {
-		t.Fatalf("run is %s: %+v", run.Status, run.Reason)
-	}
-
-	late := sha256.New()
-	if _, err := server.FollowLogs(t.Context(), created.ID, stage, 0, hashed(late)); err != nil {
-		t.Fatalf("late reader: %v", err)
-	}
-	if got := hex.EncodeToString(late.Sum(nil)); got != want {
-		t.Errorf("the late reader's hash is %s, want %s", got, want)
-	}
-	if peak := statusBytes(t, server.cmd.Process.Pid, "VmHWM"); peak > residentCap {
-		t.Errorf("the server had %d MiB resident, the cap is %d", peak>>20, residentCap>>20)
-	}
-	peak, seen := guests()
-	if seen == 0 {
-		t.Error("no guest was seen")
-	}
-	if peak > residentCap {
-		t.Errorf("the guest had %d MiB resident, the cap is %d", peak>>20, residentCap>>20)
-	}
+	onEverySite(t, func(t *testing.T, s *site) {
+		created := s.begin(volumeScript)
+		stage := commandStage(t, created)
+		guests := watchGuests(s)
+		for _, reader := range []string{"first", "late"} {
+			h := sha256.New()
+			if _, err := s.FollowLogs(t.Context(), created.ID, stage, 0, hashed(h)); err != nil {
+				t.Fatalf("%s reader: %v", reader, err)
+			}
+			if got := hex.EncodeToString(h.Sum(nil)); got != want {
+				t.Errorf("the %s reader's hash is %s, want %s", reader, got, want)
+			}
+			s.succeed(created.ID)
+		}
+		if peak := statusBytes(t, s.cmd.Process.Pid, "VmHWM"); peak > residentCap {
+			t.Errorf("the server had %d MiB resident, the cap is %d", peak>>20, residentCap>>20)
+		}
+		peak, seen := guests()
+		if seen == 0 {
+			t.Error("no guest was seen")
+		}
+		if peak > residentCap {
+			t.Errorf("the guest had %d MiB resident, the cap is %d", peak>>20, residentCap>>20)
+		}
+	})
 }
 
 func TestAReaderThatReconnectsEverySecondMissesNothing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("moves 100 MB")
-	}
-	server := startProcess(t, filepath.Join(t.TempDir(), "data"), sandboxtest.BuildGuest(t))
-	created, err := server.CreateRun(t.Context(), berth.RunRequest{Environment: "local", Script: volumeScript, SourceDirectory: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	stage := commandStage(t, created)
-	h, offset, ended := sha256.New(), int64(0), false
-	take := hashed(h)
-	for range 60 {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		exit, err := server.FollowLogs(ctx, created.ID, stage, offset, func(reply berth.OutputReply) error {
-			offset = reply.NextOffset
-			return take(reply)
-		})
-		cancel()
-		if err == nil {
-			ended = exit != nil && exit.Succeeded()
-			break
+	want := volumeHash()
+	onEverySite(t, func(t *testing.T, s *site) {
+		created := s.begin(volumeScript)
+		stage := commandStage(t, created)
+		h, offset, ended := sha256.New(), int64(0), false
+		take := hashed(h)
+		for range 60 {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			exit, err := s.FollowLogs(ctx, created.ID, stage, offset, func(reply berth.OutputReply) error {
+				offset = reply.NextOffset
+				return take(reply)
+			})
+			cancel()
+			if err == nil {
+				ended = exit != nil && exit.Succeeded()
+				break
+			}
+			if ctx.Err() == nil {
+				t.Fatalf("at offset %d: %v", offset, err)
+			}
 		}
-		if ctx.Err() == nil {
-			t.Fatalf("at offset %d: %v", offset, err)
+		if !ended {
+			t.Fatal("the log did not end with the command's success")
 		}
-	}
-	if !ended {
-		t.Fatal("the log did not end with the command's success")
-	}
-	if got := hex.EncodeToString(h.Sum(nil)); got != volumeHash() {
-		t.Errorf("the hash is %s, want %s", got, volumeHash())
-	}
+		if got := hex.EncodeToString(h.Sum(nil)); got != want {
+			t.Errorf("the hash is %s, want %s", got, want)
+		}
+		s.succeed(created.ID)
+	})
 }
 
-// watchGuests looks at the resident set of the server's guests until the
-// function that it returns is called.
-func watchGuests(t *testing.T, server *process) (stop func() (peak int64, seen int)) {
-	t.Helper()
+// watchGuests looks at the resident set of the site's guests until the function
+// that it returns is called.
+func watchGuests(s *site) (stop func() (peak int64, seen int)) {
 	quit, done := make(chan struct{}), make(chan struct{})
 	var peak int64
 	var seen int
 	go func() {
 		defer close(done)
 		for {
-			for _, pid := range processesOf(server.guest) {
+			for _, pid := range s.guests() {
 				if b, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status")); err == nil {
 					seen++
 					peak = max(peak, fieldBytes(string(b), "VmHWM"))
@@ -142,7 +123,7 @@ func watchGuests(t *testing.T, server *process) (stop func() (peak int64, seen i
 			select {
 			case <-quit:
 				return
-			case <-time.After(20 * time.Millisecond):
+			case <-time.After(50 * time.Millisecond):
 			}
 		}
 	}()
