@@ -76,7 +76,7 @@ func (a *agent) open(id berth.InstallationID) (agentapi.Providers, error) {
 	if err := a.options.dir.setOwner(id); err != nil {
 		return nil, err
 	}
-	all, err := openProviders(a.options, id, a.logger)
+	all, err := a.options.openProviders(id, a.logger)
 	if err != nil {
 		return nil, err
 	}

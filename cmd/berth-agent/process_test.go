@@ -74,7 +74,7 @@ func startProcess(t *testing.T) *process {
 }
 
 func (p *process) command(args ...string) *exec.Cmd {
-	args = append(append([]string{"serve", "--data-dir", string(p.dir), "--listen", p.listen, "--guest", p.guest, "--allow-local", "--verbose"}, p.more...), args...)
+	args = append(append([]string{"serve", "--data-dir", string(p.dir), "--listen", p.listen, "--guest", p.guest, "--allow-local", "--docker=false", "--verbose"}, p.more...), args...)
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), agentEnv+"="+strings.Join(args, "|"))
 	return cmd

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"runtime"
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/hostagent/agentapi"
@@ -37,16 +38,31 @@ func (o *opened) Close() error {
 }
 
 // openProviders takes up what an earlier agent left running.
-func openProviders(o serveOptions, installation berth.InstallationID, logger *slog.Logger) (*opened, error) {
+func (o *serveOptions) openProviders(installation berth.InstallationID, logger *slog.Logger) (*opened, error) {
 	all := &opened{Providers: agentapi.Providers{}}
 	if o.allowLocal {
+		guest, err := o.guestFor(runtime.GOARCH)
+		if err != nil {
+			return nil, err
+		}
 		p, err := local.New(local.Config{
-			Root: o.dir.sandboxes(berth.ProviderLocal), GuestPath: o.guest, Installation: installation, Clock: o.clock, Logger: logger,
+			Root: o.dir.sandboxes(berth.ProviderLocal), GuestPath: guest, Installation: installation, Clock: o.clock, Logger: logger,
 		})
 		if err != nil {
 			return nil, errors.Join(err, all.Close())
 		}
 		all.add(p)
+	}
+	if o.docker.on {
+		p, err := o.openDocker(installation, logger)
+		switch {
+		case err == nil:
+			all.add(p)
+		case berth.CodeOf(err) == berth.CodeUnavailable && !o.docker.wanted && o.allowLocal:
+			logger.Warn("the provider docker is off", "error", err)
+		default:
+			return nil, errors.Join(err, all.Close())
+		}
 	}
 	return all, nil
 }

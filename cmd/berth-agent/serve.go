@@ -10,12 +10,12 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
 	"runtime"
 
 	"github.com/spf13/cobra"
 
 	"github.com/berth-dev/berth/shared/berth"
-	"github.com/berth-dev/berth/shared/guestbin"
 	"github.com/berth-dev/berth/shared/listen"
 	"github.com/berth-dev/berth/shared/privatefile"
 	"github.com/berth-dev/berth/shared/rotate"
@@ -28,6 +28,7 @@ type serveOptions struct {
 	listen, tokenFile string
 	installation      string
 	minFreeDisk       string
+	docker            dockerOptions
 	allowLocal        bool
 	verbose           bool
 	guest             string // instead of the embedded guest
@@ -44,9 +45,11 @@ Its address and the fingerprint of its certificate are printed, one a line. Its
 sandboxes go on when it ends, and are taken up again at the next start. It serves
 one installation: the one that is named, else the first whose server calls.`,
 		Example: `  berth-agent serve --listen 10.0.0.7:7443
-  berth-agent serve --data-dir /srv/berth-agent --token-file /etc/berth/agent-token --allow-local`,
+  berth-agent serve --data-dir /srv/berth-agent --token-file /etc/berth/agent-token --allow-mount /srv/cache
+  berth-agent serve --docker=false --allow-local`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.docker.wanted = cmd.Flags().Changed("docker")
 			return serve(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -56,6 +59,7 @@ one installation: the one that is named, else the first whose server calls.`,
 	flags.StringVar(&o.tokenFile, "token-file", "", "`file` with the token that servers must have, made when it is not there (default: token in the data folder)")
 	flags.StringVar(&o.installation, "installation", "", "`id` of the installation to serve (default: the first that calls, for good)")
 	flags.StringVar(&o.minFreeDisk, "min-free-disk", "512MiB", "free disk `size` below which no new sandbox is made")
+	o.docker.flags(flags)
 	flags.BoolVar(&o.allowLocal, "allow-local", false, "let runs work on this machine itself, without isolation (provider local)")
 	flags.BoolVar(&o.verbose, "verbose", false, "log every request")
 	flags.StringVar(&o.guest, "guest", "", "guest program instead of the embedded one")
@@ -67,16 +71,16 @@ one installation: the one that is named, else the first whose server calls.`,
 // another agent has the data folder; unavailable for a folder, address or guest
 // that cannot be used; invalid.
 func serve(ctx context.Context, o serveOptions, stdout, stderr io.Writer) error {
-	if !o.allowLocal {
+	if !o.allowLocal && !o.docker.on {
 		return &berth.Error{
-			Code: berth.CodeInvalid, Message: "no provider is on", Remediation: "switch one on: --allow-local",
+			Code: berth.CodeInvalid, Message: "no provider is on", Remediation: "leave --docker=false away, or switch another on with --allow-local",
 		}
 	}
 	minFreeDisk, err := berth.ParseSize(o.minFreeDisk)
 	if err != nil {
 		return berth.FieldErrorf(berth.CodeInvalid, "--min-free-disk", "%s", err.Error())
 	}
-	if o.dir, err = o.dir.absolute(); err != nil {
+	if err := o.makeAbsolute(); err != nil {
 		return err
 	}
 	lock, err := o.dir.claim()
@@ -84,13 +88,13 @@ func serve(ctx context.Context, o serveOptions, stdout, stderr io.Writer) error 
 		return err
 	}
 	defer lock.Unlock()
-	if o.guest == "" {
-		if o.guest, err = guestbin.Install(o.dir.guests(), runtime.GOARCH); err != nil {
+	if _, err := o.guestFor(runtime.GOARCH); err != nil {
+		return err // rather than when the first server calls
+	}
+	if o.docker.auth != "" {
+		if _, err := readAuths(o.docker.auth); err != nil {
 			return err
 		}
-	}
-	if o.tokenFile == "" {
-		o.tokenFile = o.dir.token()
 	}
 	token, err := privatefile.OpenToken(o.tokenFile)
 	if err != nil {
@@ -125,6 +129,22 @@ func serve(ctx context.Context, o serveOptions, stdout, stderr io.Writer) error 
 	})
 	err = listen.Serve(ctx, secure, handler, slog.NewLogLogger(a.logger.Handler(), slog.LevelDebug))
 	a.logger.Info("ended", "error", err)
+	return err
+}
+
+// makeAbsolute makes all paths independent of the current folder.
+func (o *serveOptions) makeAbsolute() (err error) {
+	if o.dir, err = o.dir.absolute(); err != nil {
+		return err
+	}
+	if o.tokenFile == "" {
+		o.tokenFile = o.dir.token()
+	}
+	for _, path := range []*string{&o.tokenFile, &o.docker.auth} {
+		if *path != "" && err == nil {
+			*path, err = filepath.Abs(*path)
+		}
+	}
 	return err
 }
 

@@ -44,21 +44,23 @@ func readFile(x *exchange) error {
 	return x.answer(entries)
 }
 
-// writeFile passes the body on as it comes; its length is the file's size.
+// writeFile passes the body on as it comes. The size that it is to have is told
+// apart from its length, so that a client whose source fails can end it early and
+// is answered all the same.
 func writeFile(x *exchange) error {
 	var problems berth.Problems
-	mode := x.number("mode", &problems)
+	mode, size := x.number("mode", &problems), x.number("size", &problems)
 	if mode < 0 || mode > math.MaxUint32 {
 		problems.Addf("query.mode", "must be permission bits")
 	}
-	if x.r.ContentLength < 0 {
-		problems.Addf("header.Content-Length", "must be the file's size")
+	if size < 0 || !x.query.Has("size") {
+		problems.Addf("query.size", "must be the file's size in bytes")
 	}
 	if err := berth.Invalid(problems.List()); err != nil {
 		return err
 	}
 	body := &steadyReader{r: x.r.Body, control: http.NewResponseController(x.w)}
-	info, err := x.provider.WriteFile(x.r.Context(), x.ref, x.query.Get("path"), body, x.r.ContentLength, uint32(mode), x.query.Get("guard"))
+	info, err := x.provider.WriteFile(x.r.Context(), x.ref, x.query.Get("path"), body, size, uint32(mode), x.query.Get("guard"))
 	_ = body.control.SetReadDeadline(time.Time{}) // for the connection's next request
 	if err != nil && body.halfway {
 		x.failHalfway(err, body)

@@ -43,7 +43,7 @@ func (s *Server) routes() []route {
 		{method: http.MethodPost, pattern: command + "/cancel", query: ref, handle: cancel},
 
 		{method: http.MethodGet, pattern: files, query: with("path", "offset", "limit", "guard"), quiet: true, handle: readFile},
-		{method: http.MethodPut, pattern: files, query: with("path", "mode", "guard"), media: MediaBytes, cap: streamed, quiet: true, handle: writeFile},
+		{method: http.MethodPut, pattern: files, query: with("path", "size", "mode", "guard"), media: MediaBytes, cap: streamed, quiet: true, handle: writeFile},
 		{method: http.MethodDelete, pattern: files, query: with("path", "guard"), quiet: true, handle: deleteFile},
 		{method: http.MethodPost, pattern: sandbox + "/grep", query: ref, media: MediaJSON, cap: maxSmall, quiet: true, handle: grep},
 		{method: http.MethodPost, pattern: sandbox + "/glob", query: ref, media: MediaJSON, cap: maxSmall, quiet: true, handle: glob},

@@ -225,7 +225,10 @@ func TestRequestsThatAreWrongReachNoProvider(t *testing.T) {
 		{"a negative wait", "GET", command + "/output?wait=-5s", "", nil, berth.CodeInvalid, "query.wait"},
 		{"a bad escape", "GET", command + "/output?offset=%zz", "", nil, berth.CodeMalformed, ""},
 		{"a semicolon", "GET", command + "/output?offset=1;wait=2s", "", nil, berth.CodeMalformed, ""},
-		{"a mode over all bits", "PUT", sandbox + "/files?path=a&mode=99999999999", "x", []string{"Content-Type", agentapi.MediaBytes}, berth.CodeInvalid, "query.mode"},
+		{"a mode over all bits", "PUT", sandbox + "/files?path=a&size=1&mode=99999999999", "x", []string{"Content-Type", agentapi.MediaBytes}, berth.CodeInvalid, "query.mode"},
+
+		{"a file without its size", "PUT", sandbox + "/files?path=a", "x", []string{"Content-Type", agentapi.MediaBytes}, berth.CodeInvalid, "query.size"},
+		{"a file of a negative size", "PUT", sandbox + "/files?path=a&size=-1", "x", []string{"Content-Type", agentapi.MediaBytes}, berth.CodeInvalid, "query.size"},
 
 		{"no body", "PUT", command, "", nil, berth.CodeMalformed, ""},
 		{"no JSON", "PUT", command, `{"script":`, nil, berth.CodeMalformed, ""},
@@ -359,7 +362,7 @@ func TestWaitsAndLimitsAreBounded(t *testing.T) {
 func TestAFilesNameMayBeAnyBytes(t *testing.T) {
 	t.Parallel()
 	e := newEdge(t, nil)
-	got := e.do(http.MethodPut, sandbox+"/files?path=a%0A%ff%2F..&mode=493", "body", "Content-Type", agentapi.MediaBytes)
+	got := e.do(http.MethodPut, sandbox+"/files?path=a%0A%ff%2F..&mode=493&size=4", "body", "Content-Type", agentapi.MediaBytes)
 	if diff := cmp.Diff([]string{`write "a\n\xff/.." "body" 4 755`}, e.provider.calls); diff != "" || got.status != http.StatusOK {
 		t.Errorf("%d %s (-want +got)\n%s", got.status, got.body, diff)
 	}
