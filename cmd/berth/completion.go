@@ -33,7 +33,7 @@ environments, runs, sandboxes, secrets, variables, keys and contexts.`,
 			root := cmd.Root()
 			switch args[0] {
 			case "bash":
-				return root.GenBashCompletionV2(a.stdout, true)
+				return bashCompletion(root, a.stdout)
 			case "zsh":
 				return root.GenZshCompletion(a.stdout)
 			case "fish":

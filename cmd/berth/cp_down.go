@@ -19,7 +19,7 @@ const maxDepth = 100
 func (k *copier) download(ctx context.Context, from, to string) error {
 	info, found, err := k.stat(ctx, from)
 	if err == nil && !found {
-		err = berth.Errorf(berth.CodeNotFound, "%s is not in the sandbox", from)
+		err = withRemedy(berth.Errorf(berth.CodeNotFound, "%s is not in the sandbox", from), berth.CodeNotFound, "check the path: it begins at the workspace")
 	}
 	if err != nil {
 		return err
@@ -116,7 +116,7 @@ func (k *copier) downloadEntry(ctx context.Context, entry berth.FileInfo, from s
 	case berth.FileRegular:
 		return k.downloadFile(ctx, from, root, to, entry.Mode)
 	}
-	k.skip(from, "neither a file nor a folder")
+	k.skip(from, "a link, or neither a file nor a folder")
 	return nil
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -54,6 +55,10 @@ func (a *app) checkContext(context.Context) []finding {
 
 // remedyFor is what to do about an error of the server.
 func remedyFor(err error) string {
+	var e *berth.Error
+	if errors.As(err, &e) && e.Remediation != "" {
+		return e.Remediation
+	}
 	switch berth.CodeOf(err) {
 	case berth.CodeUnauthenticated:
 		return "set BERTH_TOKEN to a key of this server, or `berth login`"

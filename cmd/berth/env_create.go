@@ -68,7 +68,7 @@ func (a *app) envCreate(ctx context.Context, tree map[string]any, asJSON bool) e
 	defer c.Close()
 	e, err := c.CreateEnvironment(ctx, tree)
 	if err != nil {
-		return err
+		return withRemedy(err, berth.CodeConflict, "change it with `berth env edit`, or choose another name")
 	}
 	if asJSON {
 		return a.printJSON(e.Environment)

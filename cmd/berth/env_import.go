@@ -76,7 +76,7 @@ func (a *app) envImport(ctx context.Context, tables map[string]map[string]any, r
 func importOne(ctx context.Context, c *client.Client, table map[string]any, replace bool) (string, error) {
 	_, err := c.CreateEnvironment(ctx, table)
 	if !replace || berth.CodeOf(err) != berth.CodeConflict {
-		return "created", err
+		return "created", withRemedy(err, berth.CodeConflict, "replace it with --replace")
 	}
 	current, err := c.FindEnvironment(ctx, berth.EnvironmentID(table["id"].(string)))
 	if err != nil {

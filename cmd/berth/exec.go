@@ -28,13 +28,15 @@ func execCommand(a *app) *cobra.Command {
 as it comes, and end with its status. The sandbox is named by its id or by the
 run that it was made for.
 
-Standard input is passed on unless it is a terminal; in a shell loop that reads
-it, use --no-stdin. INT (Ctrl-C), TERM and HUP are passed on; a second one of the
-same kind leaves the command running.
+Standard input is passed on; --no-stdin leaves it to others, such as a shell loop
+that reads it. The sandbox gets no terminal: bash -i is a shell without line
+editing. INT (Ctrl-C), TERM and HUP are passed on; a second one of the same kind
+leaves the command running.
 
 Exit status: the command's own; 124 timed out, 125 berth itself failed or the
 command was lost, 130 cancelled, 137 out of memory.`,
 		Example: `  berth exec 01k5m3v9x2qf -- ps aux
+  berth exec 01k5m3v9x2qf -- bash -i
   berth exec --dir sub --env MODE=debug 01k5m3v9x2qf -- ./inspect -v
   tar c src | berth exec 01k5m3v9x2qf -- tar x`,
 		Annotations:       map[string]string{passThrough: "yes"},
@@ -81,7 +83,7 @@ func (a *app) execRequest(cmd *cobra.Command, f execFlags, args []string) (sandb
 	}
 	return before[0], berth.CommandRequest{
 		Command: argv, Script: f.script, Dir: f.dir, Env: env, Timeout: timeout,
-		Stdin: !f.noStdin && !terminal.Is(a.stdin),
+		Stdin: !f.noStdin && !terminal.InBackground(a.stdin),
 	}, nil
 }
 

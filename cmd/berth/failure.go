@@ -75,7 +75,7 @@ func report(w io.Writer, err error, remedy string) {
 		}
 		fmt.Fprintln(w, "  "+problemLine(p))
 	}
-	if remedy := cmp.Or(e.Remediation, remedy, generalRemedy(e.Code, client.RequestID(err))); remedy != "" {
+	if remedy := cmp.Or(e.Remediation, remedy, generalRemedy(e, client.RequestID(err))); remedy != "" {
 		fmt.Fprintln(w, "  to do: "+indentLines(remedy))
 	}
 }
@@ -83,23 +83,15 @@ func report(w io.Writer, err error, remedy string) {
 // headline is the error's text without its list of problems.
 func headline(err error, e *berth.Error) string {
 	short := *e
-	short.Problems = nil
+	short.Field, short.Problems = faultPlace(e.Field), nil
 	return strings.Replace(err.Error(), e.Error(), short.Error(), 1)
 }
 
 func problemLine(p berth.Problem) string {
-	if p.Location == "" {
-		return terminal.Clean(p.Message)
+	if location := faultPlace(p.Location); location != "" {
+		return terminal.Clean(location + ": " + p.Message)
 	}
-	return terminal.Clean(p.Location + ": " + p.Message)
-}
-
-// generalRemedy is the table's; an internal error without a request has none.
-func generalRemedy(code berth.Code, request string) string {
-	if code == berth.CodeInternal && request == "" {
-		return ""
-	}
-	return code.Info().Remedy
+	return terminal.Clean(p.Message)
 }
 
 // indentLines puts the further lines of a text below its first.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -22,14 +23,14 @@ func TestErrorsSayWhatWhereAndWhatToDo(t *testing.T) {
 		want string
 	}{
 		"one problem stands in the first line": {
-			berth.Invalid(problems[:1]), "berth: invalid: env.A: is bad\n  to do: Correct the fields that are named.\n",
+			berth.Invalid(problems[:1]), "berth: invalid: env.A: is bad\n  to do: correct what is named\n",
 		},
 		"several stand below it": {
-			berth.Invalid(problems), "berth: invalid: 2 fields are invalid\n  env.A: is bad\n  is worse\n  to do: Correct the fields that are named.\n",
+			berth.Invalid(problems), "berth: invalid: 2 fields are invalid\n  env.A: is bad\n  is worse\n  to do: correct what is named\n",
 		},
 		"what was being done is kept": {
 			fmt.Errorf("reading x: %w", berth.Invalid(problems)),
-			"berth: invalid: reading x: 2 fields are invalid\n  env.A: is bad\n  is worse\n  to do: Correct the fields that are named.\n",
+			"berth: invalid: reading x: 2 fields are invalid\n  env.A: is bad\n  is worse\n  to do: correct what is named\n",
 		},
 		"its own remedy beats the general one": {
 			&berth.Error{Code: berth.CodeConflict, Message: "no", Remediation: "first\nsecond"},
@@ -40,7 +41,28 @@ func TestErrorsSayWhatWhereAndWhatToDo(t *testing.T) {
 			"berth: not_found: reading x: open x: file does not exist\n  to do: check the path\n",
 		},
 		"control characters are harmless": {
-			berth.Errorf(berth.CodeNotFound, "no \x1b[31m\nthing"), "berth: not_found: no \\x1b[31m\\nthing\n  to do: Check the id.\n",
+			berth.Errorf(berth.CodeNotFound, "no \x1b[31m\nthing"), "berth: not_found: no \\x1b[31m\\nthing\n  to do: check the name\n",
+		},
+		"a place in a URL is the API's matter": {
+			berth.FieldErrorf(berth.CodeInvalid, "path.name", "variable name must be short"),
+			"berth: invalid: variable name must be short\n  to do: correct what is named\n",
+		},
+		"a parameter is named without saying where it was": {
+			fmt.Errorf("copying: %w", berth.FieldErrorf(berth.CodeInvalid, "query.path", "leads out of the workspace")),
+			"berth: invalid: copying: path: leads out of the workspace\n  to do: correct what is named\n",
+		},
+		"the list of what there is is named": {
+			berth.Errorf(berth.CodeNotFound, "environment web does not exist"),
+			"berth: not_found: environment web does not exist\n  to do: `berth env list` shows those that there are\n",
+		},
+		"also when a prefix was given": {
+			berth.FieldErrorf(berth.CodeNotFound, "path.id", "no run has an id that begins with 01zzzz"),
+			"berth: not_found: no run has an id that begins with 01zzzz\n  to do: `berth runs list` shows those that there are\n",
+		},
+		"a provider that is off leads to other environments": {
+			berth.FieldErrorf(berth.CodeInvalid, "environment.provider", "the docker provider is off on this server"),
+			"berth: invalid: environment.provider: the docker provider is off on this server\n" +
+				"  to do: name another environment with --environment: `berth env list` shows them, and local runs on the server's machine\n",
 		},
 		"one without a code is internal": {errors.New("odd"), "berth: internal: odd\n"},
 	} {
@@ -67,6 +89,13 @@ func TestUnknownCommandsComeWithTheNearestOne(t *testing.T) {
 		{[]string{"runs", "logz", "x"}, "did you mean `berth runs logs`?"},
 		{[]string{"frobnicate"}, "see `berth --help`"},
 		{[]string{"env", "list", "--jsno"}, "did you mean --json?"},
+		{[]string{"help", "rnu"}, "did you mean `berth run`?"},
+		{[]string{"help", "env", "lsit"}, "did you mean `berth env list`?"},
+		{[]string{"help", "frobnicate"}, "see `berth --help`"},
+		{[]string{"help", "version", "x"}, "see `berth version --help`"},
+		{[]string{"var", "set", "A"}, "the variable's value is missing"},
+		{[]string{"var", "set", "A", "b", "c"}, "1 argument too many after the variable's value"},
+		{[]string{"secret", "set", "my-name"}, "secret name must be"},
 	} {
 		r := c.run(test.args...)
 		if r.status != 2 || r.stdout != "" {
@@ -169,6 +198,16 @@ func TestTheDataFoldersTokenStaysOnThisMachine(t *testing.T) {
 	} {
 		if got, err := localToken(server, dir); err != nil || got != want {
 			t.Errorf("localToken(%s) = %q, %v; want %q", server, got, err, want)
+		}
+	}
+}
+
+func TestEveryCodeHasARemedyForPeople(t *testing.T) {
+	t.Parallel()
+	for _, row := range berth.Codes {
+		e := &berth.Error{Code: row.Code}
+		if got := generalRemedy(e, "01k5m3v9x2qf"); got == "" || strings.Contains(got, "If-Match") != (row.Code == berth.CodePreconditionRequired) {
+			t.Errorf("%s: remedy %q", row.Code, got)
 		}
 	}
 }

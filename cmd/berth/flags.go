@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,7 +23,7 @@ func exactArgs(names ...string) cobra.PositionalArgs {
 		case len(args) > len(names) && len(names) == 0:
 			return usagef(cmd, "`%s` takes no arguments", cmd.CommandPath())
 		case len(args) > len(names):
-			return usagef(cmd, "%d arguments too many after %s", len(args)-len(names), names[len(names)-1])
+			return usagef(cmd, "%s too many after %s", counted(len(args)-len(names), "argument"), names[len(names)-1])
 		}
 		return nil
 	}
@@ -32,10 +33,18 @@ func exactArgs(names ...string) cobra.PositionalArgs {
 func mayArg(name string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > 1 {
-			return usagef(cmd, "%d arguments too many after %s", len(args)-1, name)
+			return usagef(cmd, "%s too many after %s", counted(len(args)-1, "argument"), name)
 		}
 		return nil
 	}
+}
+
+// counted writes a number of things.
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // someArgs wants one argument or more.

@@ -24,6 +24,8 @@ type follower struct {
 	clock  berth.Clock
 	run    berth.Run
 	begun  map[berth.StageID]time.Time
+	// cancelling reports whether the end was asked for from here, and said so.
+	cancelling func() bool
 }
 
 // frameWriter puts the frames of an output where they belong.
@@ -56,7 +58,7 @@ func (w frameWriter) write(f berth.Frame) error {
 func (a *app) follower(c *client.Client, view *terminal.View, run berth.Run, asJSON bool) *follower {
 	f := &follower{
 		client: c, view: view, frames: a.frameWriter(view), clock: a.clock, run: run,
-		begun: map[berth.StageID]time.Time{},
+		begun: map[berth.StageID]time.Time{}, cancelling: func() bool { return false },
 	}
 	if asJSON {
 		f.events = json.NewEncoder(f.frames.stdout)
@@ -120,7 +122,9 @@ func (f *follower) progress(e berth.Event) {
 		f.view.Idle()
 		f.stageEnded(e)
 	case berth.EventCancelRequested:
-		f.view.Note("berth: cancelling")
+		if !f.cancelling() {
+			f.view.Note("berth: cancelling")
+		}
 	case berth.EventNotice:
 		f.view.Note("berth: %s", terminal.Clean(e.Message))
 	}

@@ -55,6 +55,13 @@ func (k *canceller) watch(ctx context.Context, signals <-chan os.Signal) {
 	}
 }
 
+// asked reports whether the run's end was asked for.
+func (k *canceller) asked() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.wanted
+}
+
 // know says which run it is; it is cancelled at once if that was asked for.
 func (k *canceller) know(ctx context.Context, run berth.RunID) {
 	k.mu.Lock()

@@ -3,12 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
-	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/berth-dev/berth/shared/access"
 	"github.com/berth-dev/berth/shared/berth"
@@ -130,7 +127,7 @@ func (a *app) loginKey(server string, f loginFlags) (berth.SecretValue, error) {
 	case f.file != "":
 		value, err = a.readInput(f.file, berth.MaxSecretBytes)
 	case terminal.Is(a.stdin):
-		value, err = a.promptKey(server)
+		value, err = a.promptHidden("key for " + server)
 	default:
 		value, err = a.readInput("-", berth.MaxSecretBytes)
 	}
@@ -144,11 +141,4 @@ func (a *app) loginKey(server string, f loginFlags) (berth.SecretValue, error) {
 		return none, e
 	}
 	return berth.NewSecretValue(value), nil
-}
-
-func (a *app) promptKey(server string) ([]byte, error) {
-	fmt.Fprintf(a.stderr, "key for %s (not shown): ", terminal.Clean(server))
-	value, err := term.ReadPassword(int(a.stdin.(*os.File).Fd()))
-	fmt.Fprintln(a.stderr)
-	return value, local(err, "reading the key")
 }

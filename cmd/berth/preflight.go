@@ -70,8 +70,15 @@ func (a *app) preflightPage(report berth.Preflight) error {
 		t.Row("", "target", cmp.Or(targetText(*report.Target), "-"))
 	}
 	for _, check := range report.Checks {
-		t.Row(string(check.Status), check.Name, check.Summary)
-		for _, d := range check.Details {
+		status, summary, details := string(check.Status), check.Summary, check.Details
+		if len(details) == 1 && details[0].Message == summary {
+			summary, details = problemLine(details[0]), nil
+		}
+		if report.Environment == nil && check.Status == berth.CheckWarning && len(details) == 0 {
+			status = "-" // nothing was resolved, so nothing of this was looked at
+		}
+		t.Row(status, check.Name, summary)
+		for _, d := range details {
 			t.Row("", "", problemLine(d))
 		}
 		if check.Remediation != "" {

@@ -44,6 +44,7 @@ func newRoot(a *app) *cobra.Command {
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
+	root.SetHelpCommand(helpCommand())
 	root.CompletionOptions.DisableDefaultCmd = true
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.server, "server", "", "`URL` of the server (instead of BERTH_SERVER)")
@@ -64,12 +65,7 @@ func group(cmd *cobra.Command, subs ...*cobra.Command) *cobra.Command {
 		if len(args) == 0 {
 			return cmd.Help()
 		}
-		e := berth.Errorf(berth.CodeInvalid, "%q is not a command of `%s`", args[0], cmd.CommandPath())
-		e.Remediation = fmt.Sprintf("see `%s --help`", cmd.CommandPath())
-		if near := nearestCommand(cmd, args[0]); near != "" {
-			e.Remediation = fmt.Sprintf("did you mean `%s %s`?", cmd.CommandPath(), near)
-		}
-		return e
+		return unknownCommand(cmd, args[0])
 	}
 	return cmd
 }

@@ -103,9 +103,11 @@ func (a *app) runAttached(ctx context.Context, c *client.Client, req berth.RunRe
 		view.Note("berth: run %s in environment %s (%s)", short, run.Environment.ID, run.Environment.Provider)
 		noteWarnings(view, run.Warnings)
 	}
-	ended, err := a.follower(c, view, run, asJSON).follow(ctx, 0)
+	f := a.follower(c, view, run, asJSON)
+	f.cancelling = canceller.asked
+	ended, err := f.follow(ctx, 0)
 	if err != nil {
-		return a.followFailed(ctx, c, view, run.ID, err)
+		return a.followFailed(ctx, c, view, run.ID, short, err)
 	}
 	tellEnd(view, ended, short)
 	return withStatus(statusOfRun(ended))
@@ -121,14 +123,14 @@ func leftOr(ctx context.Context, err error) error {
 
 // followFailed cancels a run that nobody can see any more: what reads the
 // output is gone, as it would be for a command on this machine.
-func (a *app) followFailed(ctx context.Context, c *client.Client, view *terminal.View, id berth.RunID, err error) error {
+func (a *app) followFailed(ctx context.Context, c *client.Client, view *terminal.View, id berth.RunID, short string, err error) error {
 	if errors.Is(context.Cause(ctx), errLeft) {
-		view.Say(fmt.Sprintf("berth: left run %s; see `berth runs show %s`", id, id))
+		view.Say(fmt.Sprintf("berth: left run %s; see `berth runs show %s`", short, short))
 		return exitStatus(statusCancelled)
 	}
 	if isBrokenPipe(err) {
 		_ = c.CancelRun(context.WithoutCancel(ctx), id) // it may have ended
-		view.Note("berth: nobody reads the output; cancelling run %s", id)
+		view.Note("berth: nobody reads the output; cancelling run %s", short)
 		return exitStatus(statusOwn)
 	}
 	return fmt.Errorf("following run %s: %w", id, err)
@@ -167,6 +169,7 @@ func outcome(run berth.Run, short string) string {
 	}
 	switch {
 	case run.Status == berth.RunSucceeded:
+	case run.Status == berth.RunCancelled && (run.Reason == nil || run.Reason.Code == berth.ReasonCancelled):
 	case run.Reason != nil:
 		line += ": " + run.Reason.Code + ": " + terminal.Clean(run.Reason.Message)
 	case run.Exit != nil:

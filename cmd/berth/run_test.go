@@ -205,7 +205,10 @@ func TestCtrlCCancelsTheRun(t *testing.T) {
 	if r.status != 130 || !f.sent("POST /runs/"+string(f.runs[0].run.ID)+"/cancel") {
 		t.Errorf("berth run = %d after Ctrl-C, want 130 and a cancel; stderr:\n%s", r.status, r.stderr)
 	}
-	mustContain(t, "stderr", r.stderr, "cancelling the run", "cancelled")
+	mustContain(t, "stderr", r.stderr, "berth: cancelling the run; Ctrl-C again leaves it\n", "berth: run 01k5m3v9x2qf cancelled after 1.2s\n")
+	if strings.Count(r.stderr, "cancelling") != 1 {
+		t.Errorf("stderr says more than once that the run is cancelled:\n%s", r.stderr)
+	}
 }
 
 func TestASecondCtrlCLeavesTheRun(t *testing.T) {

@@ -39,7 +39,7 @@ func runsListCommand(a *app) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVarP(&f.limit, "limit", "n", 20, "at most this `many`")
+	flags.IntVarP(&f.limit, "limit", "n", 20, "show at most this `number`")
 	flags.StringVar(&f.status, "status", "", "only runs with this `status`")
 	flags.StringVarP(&f.environment, "environment", "e", "", "only runs in this environment, by `slug`")
 	jsonFlag(cmd, &asJSON, "them")

@@ -31,8 +31,9 @@ standard output goes to standard output, the rest to standard error.`,
 	}
 	flags := cmd.Flags()
 	flags.BoolVarP(&f.follow, "follow", "f", false, "go on until the run has ended")
-	flags.StringVar(&f.stage, "stage", "", "only this stage, by its `id`")
+	flags.StringVar(&f.stage, "stage", "", "only this `stage`, by its id or name")
 	flags.BoolVar(&f.asJSON, "json", false, "print each piece of output as a line of JSON")
+	_ = cmd.RegisterFlagCompletionFunc("stage", a.completeStages)
 	return cmd
 }
 
@@ -45,6 +46,11 @@ func (a *app) runsLogs(ctx context.Context, id berth.RunID, f logsFlags) error {
 	run, err := c.FindRun(ctx, id)
 	if err != nil {
 		return err
+	}
+	if f.stage != "" {
+		if f.stage, err = stageOf(run, f.stage); err != nil {
+			return err
+		}
 	}
 	view := a.view()
 	defer view.Close()

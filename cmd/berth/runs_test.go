@@ -70,6 +70,27 @@ func TestRunsLogsAreByteExact(t *testing.T) {
 	}
 }
 
+func TestAStageIsNamedByItsIdOrItsName(t *testing.T) {
+	t.Parallel()
+	run := berth.Run{Stages: []berth.Stage{{ID: "01-prepare", Name: "vet"}, {ID: "02-prepare", Name: "vet"}, {ID: "03-command", Name: "command"}}}
+	for wanted, want := range map[string]struct {
+		id   string
+		code berth.Code
+	}{
+		"02-prepare": {"02-prepare", ""},
+		"command":    {"03-command", ""},
+		"vet":        {"", berth.CodeConflict},
+		"lint":       {"", berth.CodeNotFound},
+	} {
+		id, err := stageOf(run, wanted)
+		if id != want.id || berth.CodeOf(err) != want.code {
+			t.Errorf("stageOf(%q) = %q, %v; want %q, %s", wanted, id, err, want.id, want.code)
+		}
+	}
+	_, err := stageOf(run, "lint")
+	mustContain(t, "remedy", err.(*berth.Error).Remediation, "choose 01-prepare, 02-prepare or 03-command")
+}
+
 func TestRunsAreNamedByPrefixInAnyCase(t *testing.T) {
 	t.Parallel()
 	f, c := withRuns(t)

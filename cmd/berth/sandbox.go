@@ -38,7 +38,9 @@ func findSandbox(ctx context.Context, c *client.Client, arg string) (berth.Sandb
 	case berth.CodeOf(runErr) == berth.CodeNotFound && err == nil:
 		return sandbox, nil
 	case berth.CodeOf(runErr) == berth.CodeNotFound:
-		return sandbox, berth.Errorf(berth.CodeNotFound, "no sandbox and no run begins with %s", id)
+		missing := berth.Errorf(berth.CodeNotFound, "no sandbox and no run begins with %s", id)
+		missing.Remediation = "`berth sandbox list` and `berth runs list` show those that there are"
+		return sandbox, missing
 	case runErr != nil:
 		return sandbox, runErr
 	case err == nil && sandbox.ID != run.Sandbox:

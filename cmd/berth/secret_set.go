@@ -3,13 +3,10 @@ package main
 import (
 	"bytes"
 	"context"
-	"fmt"
-	"os"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/terminal"
@@ -45,8 +42,8 @@ there; --keep-newline keeps it. A file's bytes are kept as they are.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.file, "from-file", "", "read the value from this `file`; - is standard input")
-	flags.StringVar(&f.kind, "type", string(berth.SecretToken), "token, or file for what is not used in variables: `kind`")
-	flags.StringVar(&f.description, "description", "", "what it is for: `text`")
+	flags.StringVar(&f.kind, "type", string(berth.SecretToken), "`kind` of secret: token, or file for what no environment refers to")
+	flags.StringVar(&f.description, "description", "", "`text` that says what it is for")
 	flags.BoolVar(&f.keepNewline, "keep-newline", false, "keep a newline at the end of a token")
 	flags.BoolVar(&f.createOnly, "create-only", false, "leave a secret that exists as it is, and fail")
 	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(
@@ -60,7 +57,8 @@ func secretSetArgs(cmd *cobra.Command, args []string) error {
 		return usagef(cmd, "the secret's name is missing")
 	}
 	if len(args) == 1 && !strings.Contains(args[0], "=") {
-		return nil
+		_, err := berth.ParseName("secret name", args[0]) // before a value is asked for
+		return err
 	}
 	e := berth.Errorf(berth.CodeInvalid, "a secret's value is never an argument: it would show in the list of processes and in the shell's history")
 	e.Remediation = "type it at the prompt of `berth secret set NAME`, send it to standard input, or use --from-file; and change the value that you typed, if it was a real one"
@@ -75,7 +73,7 @@ func (a *app) secretValue(name string, f secretFlags) ([]byte, error) {
 	case f.file != "":
 		value, err = a.readInput(f.file, berth.MaxSecretBytes+1)
 	case terminal.Is(a.stdin):
-		value, err = a.promptSecret(name)
+		value, err = a.promptHidden("value of " + name)
 	default:
 		value, err = a.readInput("-", berth.MaxSecretBytes+1)
 	}
@@ -93,13 +91,6 @@ func (a *app) secretValue(name string, f secretFlags) ([]byte, error) {
 		return nil, berth.FieldErrorf(berth.CodeTooLarge, "value", "has more than %d bytes", berth.MaxSecretBytes)
 	}
 	return value, nil
-}
-
-func (a *app) promptSecret(name string) ([]byte, error) {
-	fmt.Fprintf(a.stderr, "value of %s (not shown): ", terminal.Clean(name))
-	value, err := term.ReadPassword(int(a.stdin.(*os.File).Fd()))
-	fmt.Fprintln(a.stderr)
-	return value, local(err, "reading the value")
 }
 
 func (a *app) secretSet(ctx context.Context, name string, value []byte, f secretFlags) error {

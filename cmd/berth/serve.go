@@ -180,17 +180,21 @@ func (a *app) agent(f serveFlags) (embedded.Agent, error) {
 // idle is when the server ends by itself: by the flag, else for a background
 // server by BERTH_IDLE or after the usual time, else never.
 func (a *app) idle(f serveFlags) (time.Duration, error) {
-	if f.idle == "" && f.background {
-		f.idle = a.env["BERTH_IDLE"]
-		if f.idle == "" {
+	value, source := f.idle, "--idle"
+	if value == "" && f.background {
+		value, source = a.env["BERTH_IDLE"], "BERTH_IDLE"
+		if value == "" {
 			return embedded.DefaultIdle, nil
 		}
 	}
-	d, err := span("idle", f.idle)
-	if err != nil {
-		return 0, err
+	if value == "" {
+		return 0, nil
 	}
-	return d.Parse()
+	d, err := berth.ParseDuration(value)
+	if err != nil {
+		return 0, berth.FieldErrorf(berth.CodeInvalid, source, "%s", err.Error())
+	}
+	return d, nil
 }
 
 // announce says where the server is, for a person and for scripts that read the

@@ -49,7 +49,7 @@ func (a *app) variable(cmd *cobra.Command, args []string, f variableFlags) (name
 			return name, value, nil
 		}
 	}
-	if err := exactArgs("the variable's name", "its value")(cmd, args); err != nil {
+	if err := exactArgs("the variable's name", "the variable's value")(cmd, args); err != nil {
 		return "", "", err
 	}
 	return args[0], args[1], nil
