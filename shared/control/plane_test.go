@@ -74,7 +74,7 @@ func (p *plane) request(argv ...string) berth.RunRequest {
 
 func (p *plane) create(req berth.RunRequest) berth.RunID {
 	p.t.Helper()
-	id, err := p.CreateRun(p.t.Context(), req, "tester")
+	id, err := p.CreateRun(p.t.Context(), berth.RunID(p.IDs.NewID()), req, "tester")
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -9,11 +9,20 @@ import (
 	"github.com/berth-dev/berth/shared/runner"
 )
 
-// CreateRun resolves a request, records the run with the intent of its sandbox,
-// and starts its execution. Errors: those of config.Resolve; invalid for secrets
+// CreateRun resolves a request, records the run under id with the intent of its
+// sandbox, and starts its execution. A run that is there under id is what an
+// earlier call recorded, which may have died before the start. Errors: those of config.Resolve; invalid for secrets
 // that are missing or no tokens; too_large; unavailable, and then the run that
 // was recorded has failed.
-func (p *Plane) CreateRun(ctx context.Context, req berth.RunRequest, createdBy string) (berth.RunID, error) {
+func (p *Plane) CreateRun(ctx context.Context, id berth.RunID, req berth.RunRequest, createdBy string) (berth.RunID, error) {
+	switch head, err := p.Records.FindHead(ctx, id); {
+	case err == nil && head.Status.Ended():
+		return id, nil
+	case err == nil:
+		return id, p.startRun(ctx, id)
+	case berth.CodeOf(err) != berth.CodeNotFound:
+		return "", err
+	}
 	def, err := p.resolve(ctx, req)
 	if err != nil {
 		return "", err
@@ -25,18 +34,21 @@ func (p *Plane) CreateRun(ctx context.Context, req berth.RunRequest, createdBy s
 	if err := berth.Invalid(problems); err != nil {
 		return "", err
 	}
-	head := records.Head{ID: berth.RunID(p.IDs.NewID()), CreatedBy: createdBy}
-	_, err = p.Records.CreateRun(ctx, head, def, runner.Plan(def), berth.Sandbox{
+	_, err = p.Records.CreateRun(ctx, records.Head{ID: id, CreatedBy: createdBy}, def, runner.Plan(def), berth.Sandbox{
 		ID: berth.SandboxID(p.IDs.NewID()), Environment: def.Environment.ID, Provider: def.Environment.Provider,
 		Status: berth.SandboxCreating, Labels: def.Environment.Labels,
 	})
 	if err != nil {
 		return "", err
 	}
-	if err := p.Orchestrator.Start(ctx, runner.ExecutionID(head.ID, 1), runner.Input(head.ID)); err != nil {
-		return "", p.abandon(ctx, head.ID, err)
+	return id, p.startRun(ctx, id)
+}
+
+func (p *Plane) startRun(ctx context.Context, id berth.RunID) error {
+	if err := p.Orchestrator.Start(ctx, runner.ExecutionID(id, 1), runner.Input(id)); err != nil {
+		return p.abandon(ctx, id, err)
 	}
-	return head.ID, nil
+	return nil
 }
 
 // abandonTime is how long the end of a run that could not be started may take to

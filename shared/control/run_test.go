@@ -85,7 +85,7 @@ func TestRunsThatCannotBeAreRefusedAndLeaveNothing(t *testing.T) {
 			if c.set != nil {
 				c.set(p)
 			}
-			_, err := p.CreateRun(t.Context(), c.req, "tester")
+			_, err := p.CreateRun(t.Context(), berth.RunID(p.IDs.NewID()), c.req, "tester")
 			wantCode(t, "CreateRun()", err, c.code)
 			if err != nil && !strings.Contains(err.Error(), c.says) {
 				t.Errorf("CreateRun() = %v, want it to name %q", err, c.says)
@@ -100,6 +100,33 @@ func TestRunsThatCannotBeAreRefusedAndLeaveNothing(t *testing.T) {
 	}
 }
 
+func TestARunThatIsRecordedUnderItsIDIsStartedAndNotMadeAgain(t *testing.T) {
+	t.Parallel()
+	p := newPlane(t)
+	id, req := berth.RunID(p.IDs.NewID()), p.request("true")
+	started := p.Orchestrator
+	p.Orchestrator = deadOrchestrator{started} // as when the server dies before the start
+	if _, err := p.CreateRun(t.Context(), id, req, "tester"); err != nil {
+		t.Fatal(err)
+	}
+	p.Orchestrator = started
+	req.Environment = "gone-since" // what was resolved then counts
+	for range 2 {
+		if again, err := p.CreateRun(t.Context(), id, req, "tester"); err != nil || again != id {
+			t.Fatalf("CreateRun() = %s, %v, want %s", again, err, id)
+		}
+		p.ended(id)
+	}
+	if runs, _, err := p.Records.ListRuns(t.Context(), 10, ""); err != nil || len(runs) != 1 || runs[0].Status != berth.RunSucceeded {
+		t.Errorf("runs = %+v, %v, want one that succeeded", runs, err)
+	}
+}
+
+// deadOrchestrator forgets what it is to start.
+type deadOrchestrator struct{ berth.Orchestrator }
+
+func (deadOrchestrator) Start(context.Context, berth.ExecutionID, []byte) error { return nil }
+
 // closedOrchestrator starts nothing.
 type closedOrchestrator struct{ berth.Orchestrator }
 
@@ -111,7 +138,7 @@ func TestARunWhoseExecutionCannotStartHasFailed(t *testing.T) {
 	t.Parallel()
 	p := newPlane(t)
 	p.Orchestrator = closedOrchestrator{p.Orchestrator}
-	_, err := p.CreateRun(t.Context(), p.request("true"), "tester")
+	_, err := p.CreateRun(t.Context(), berth.RunID(p.IDs.NewID()), p.request("true"), "tester")
 	wantCode(t, "CreateRun()", err, berth.CodeUnavailable)
 	runs, _, err := p.Records.ListRuns(t.Context(), 10, "")
 	if err != nil || len(runs) != 1 || runs[0].Status != berth.RunFailed {

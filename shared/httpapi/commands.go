@@ -71,7 +71,10 @@ func (a *API) startCommand(ctx context.Context, in *startInput) (*created[berth.
 		return nil, err
 	}
 	var cmd berth.Command
-	id, replayed, err := a.once(ctx, in.KeyParams, raw, 202, func() (string, error) {
+	id, replayed, err := a.once(ctx, in.KeyParams, raw, 202, func(try attempt) (string, error) {
+		if req.ID == "" {
+			req.ID = berth.CommandID(try.id)
+		}
 		cmd, err = a.cfg.Plane.StartCommand(ctx, sb, req)
 		return string(cmd.ID), err
 	})
@@ -168,7 +171,7 @@ func (a *API) signalCommand(ctx context.Context, in *signalInput) (*empty, error
 	if err != nil {
 		return nil, err
 	}
-	_, _, err = a.once(ctx, in.KeyParams, raw, 204, func() (string, error) {
+	_, _, err = a.once(ctx, in.KeyParams, raw, 204, func(attempt) (string, error) {
 		return string(id), a.cfg.Plane.SignalCommand(ctx, sb, id, req.Signal)
 	})
 	return nil, err

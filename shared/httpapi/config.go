@@ -49,7 +49,7 @@ type Plane interface {
 }
 
 type runPlane interface {
-	CreateRun(ctx context.Context, req berth.RunRequest, createdBy string) (berth.RunID, error)
+	CreateRun(ctx context.Context, id berth.RunID, req berth.RunRequest, createdBy string) (berth.RunID, error)
 	Preflight(ctx context.Context, req berth.RunRequest) (berth.Preflight, error)
 	CancelRun(ctx context.Context, id berth.RunID) error
 	DeleteRun(ctx context.Context, id berth.RunID) error

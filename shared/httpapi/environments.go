@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/records"
@@ -120,8 +121,11 @@ func (a *API) createEnvironment(ctx context.Context, in *KeyParams) (*createdEnv
 		return nil, err
 	}
 	var made records.StoredEnvironment
-	resource, replayed, err := a.once(ctx, *in, raw, 201, func() (string, error) {
+	resource, replayed, err := a.once(ctx, *in, raw, 201, func(try attempt) (string, error) {
 		made, err = a.cfg.Plane.CreateEnvironment(ctx, berth.NormalizeEnvironment(e))
+		if try.again && berth.CodeOf(err) == berth.CodeConflict {
+			made, err = a.createdEarlier(ctx, berth.NormalizeEnvironment(e), err)
+		}
 		return string(made.ID), err
 	})
 	if err == nil && replayed {
@@ -137,6 +141,16 @@ func (a *API) createEnvironment(ctx context.Context, in *KeyParams) (*createdEnv
 	return &createdEnvironment{
 		Location: Prefix + "/environments/" + string(made.ID), Replayed: replayedHeader(replayed), ETag: out.ETag, Body: out.Body,
 	}, nil
+}
+
+// createdEarlier takes an environment that is exactly what was asked for as made by
+// the attempt that broke off.
+func (a *API) createdEarlier(ctx context.Context, e berth.Environment, conflict error) (records.StoredEnvironment, error) {
+	there, err := a.cfg.Plane.FindEnvironment(ctx, e.ID)
+	if err == nil && reflect.DeepEqual(berth.NormalizeEnvironment(there.Environment), e) {
+		return there, nil
+	}
+	return records.StoredEnvironment{}, conflict
 }
 
 func (a *API) replaceEnvironment(ctx context.Context, in *environmentChange) (*taggedEnvironment, error) {

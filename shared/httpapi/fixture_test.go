@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -73,6 +74,7 @@ type fixture struct {
 	t       *testing.T
 	api     *httpapi.API
 	plane   *testPlane
+	table   *dyingTable
 	store   *records.Store
 	secrets *sealed.Secrets
 	blobs   *dir.Blobs
@@ -89,13 +91,14 @@ func newFixture(t *testing.T, change ...func(*httpapi.Config)) *fixture {
 	table, err := sqlite.Open(t.Context(), filepath.Join(folder, "berth.db"), f.clock)
 	must(t, err)
 	t.Cleanup(func() { table.Close() })
+	f.table = &dyingTable{Table: table}
 	f.blobs, err = dir.Open(filepath.Join(folder, "blobs"))
 	must(t, err)
 	t.Cleanup(func() { f.blobs.Close() })
 	f.secrets, err = sealed.Open(filepath.Join(folder, "secrets.age"), filepath.Join(folder, "key"))
 	must(t, err)
 	ids := &testIDs{}
-	f.store = &records.Store{Table: table, Blobs: f.blobs, Clock: f.clock, IDs: ids, Notifier: f.hub}
+	f.store = &records.Store{Table: f.table, Blobs: f.blobs, Clock: f.clock, IDs: ids, Notifier: f.hub}
 	f.plane = newTestPlane(f.store)
 	key := sha256.Sum256([]byte("signing"))
 	f.cfg = httpapi.Config{
@@ -117,6 +120,20 @@ func newFixture(t *testing.T, change ...func(*httpapi.Config)) *fixture {
 		}
 	})
 	return f
+}
+
+// dyingTable loses the ends of keyed requests while it is dying, as a server does
+// that is killed between a request's effect and the record of it.
+type dyingTable struct {
+	berth.Table
+	dying atomic.Bool
+}
+
+func (d *dyingTable) Put(ctx context.Context, item berth.Item) (int64, error) {
+	if d.dying.Load() && item.Version > 0 && strings.HasPrefix(item.PK, "idem#") {
+		return 0, berth.Errorf(berth.CodeUnavailable, "the server is dying")
+	}
+	return d.Table.Put(ctx, item)
 }
 
 func must(t *testing.T, err error) {

@@ -13,11 +13,19 @@ import (
 // keepTime is how long the result of a keyed request may take to be recorded.
 const keepTime = 10 * time.Second
 
+// attempt is one try to make what a keyed request asks for.
+type attempt struct {
+	// id is for what is made. It is the same in every attempt under one key.
+	id string
+	// again says that an earlier attempt broke off, and may have made it.
+	again bool
+}
+
 // once runs create, or finds that an earlier request with the same key did: then
 // resource is what that one made. The key is bound to path and body.
-func (a *API) once(ctx context.Context, in KeyParams, body []byte, status int, create func() (resource string, err error)) (resource string, replayed bool, err error) {
+func (a *API) once(ctx context.Context, in KeyParams, body []byte, status int, create func(attempt) (resource string, err error)) (resource string, replayed bool, err error) {
 	if in.Key == "" {
-		resource, err = create()
+		resource, err = create(attempt{id: a.cfg.IDs.NewID()})
 		return resource, false, err
 	}
 	if err := checkKey(in.Key); err != nil {
@@ -34,7 +42,7 @@ func (a *API) once(ctx context.Context, in KeyParams, body []byte, status int, c
 	if err != nil || done {
 		return record.Resource, done, err
 	}
-	if resource, err = create(); err != nil {
+	if resource, err = create(attempt{id: record.ID, again: record.TakenOver}); err != nil {
 		resource = "" // the key is free for another attempt
 	}
 	// What was made is recorded although the client may have gone by now.

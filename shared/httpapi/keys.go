@@ -40,7 +40,7 @@ func (a *API) createKey(ctx context.Context, in *KeyParams) (*created[berth.Issu
 		return nil, allFaultsOf(err, func() []berth.Problem { return berth.ValidateKeyRequest(req) })
 	}
 	var issued berth.IssuedKey
-	id, replayed, err := a.once(ctx, *in, raw, 201, func() (string, error) {
+	id, replayed, err := a.once(ctx, *in, raw, 201, func(attempt) (string, error) {
 		key, value, err := a.keys.Create(ctx, exchangeOf(ctx).principal, req)
 		issued = berth.IssuedKey{Key: key, Value: string(value.Reveal())}
 		return string(key.ID), err

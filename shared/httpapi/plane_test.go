@@ -48,14 +48,16 @@ func newTestPlane(s *records.Store) *testPlane {
 	return &testPlane{Store: s, commands: map[berth.CommandID]berth.Command{}, files: map[string]testFile{}}
 }
 
-func (p *testPlane) CreateRun(ctx context.Context, req berth.RunRequest, by string) (berth.RunID, error) {
+func (p *testPlane) CreateRun(ctx context.Context, id berth.RunID, req berth.RunRequest, by string) (berth.RunID, error) {
 	p.mu.Lock()
 	p.created, p.by = append(p.created, req), append(p.by, by)
 	p.mu.Unlock()
 	if p.createRun != nil {
 		return p.createRun(ctx, req)
 	}
-	id := berth.RunID(p.IDs.NewID())
+	if _, err := p.FindHead(ctx, id); err == nil {
+		return id, nil // as the control plane does
+	}
 	env := berth.LocalEnvironment()
 	_, err := p.Store.CreateRun(ctx, records.Head{ID: id, CreatedBy: by},
 		berth.Definition{Environment: env, Command: req.Command, Script: req.Script},

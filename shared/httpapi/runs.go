@@ -59,8 +59,8 @@ func (a *API) createRun(ctx context.Context, in *KeyParams) (*created[berth.Run]
 	if err != nil {
 		return nil, err
 	}
-	id, replayed, err := a.once(ctx, *in, raw, 201, func() (string, error) {
-		id, err := a.cfg.Plane.CreateRun(ctx, req, exchangeOf(ctx).principal.Name)
+	id, replayed, err := a.once(ctx, *in, raw, 201, func(try attempt) (string, error) {
+		id, err := a.cfg.Plane.CreateRun(ctx, berth.RunID(try.id), req, exchangeOf(ctx).principal.Name)
 		return string(id), err
 	})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -112,6 +113,26 @@ func TestAnIdempotencyKeyMakesARequestHappenOnce(t *testing.T) {
 			t.Error("a replayed creation lacks the ETag")
 		}
 		c.wantProblem(berth.CodeConflict, nil, "POST /environments", dockerEnvironment, "Idempotency-Key: k-2")
+	})
+}
+
+func TestAKeyOfARequestWhoseServerDiedMakesNothingTwice(t *testing.T) {
+	both(t, func(t *testing.T, f *fixture, c caller) {
+		const script, key = `{"script":"date"}`, "Idempotency-Key: k"
+		f.seedRun(runA, sandboxA)
+		for line, body := range ordered(map[string]string{
+			"POST /runs": `{"command":["true"]}`, "POST /environments": dockerEnvironment, "POST /sandboxes/" + string(sandboxA) + "/commands": script,
+		}) {
+			f.table.dying.Store(true) // the server dies before the end is recorded
+			first := c.send(line, body, key)
+			f.table.dying.Store(false)
+			c.wantProblem(berth.CodeConflict, nil, line, body, key)
+			f.clock.advance(2 * time.Minute)
+			again := c.send(line, body, key)
+			if first.Status >= 300 || again.Status != first.Status || first.Header.Get("Location") != again.Header.Get("Location") {
+				t.Errorf("%s: %d at %s, and again %d at %s: %s", line, first.Status, first.Header.Get("Location"), again.Status, again.Header.Get("Location"), again.Body)
+			}
+		}
 	})
 }
 

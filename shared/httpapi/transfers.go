@@ -90,7 +90,7 @@ func (a *API) createTransfer(ctx context.Context, in *KeyParams) (*created[berth
 		return nil, at("sandbox", err)
 	}
 	var t berth.Transfer
-	resource, replayed, err := a.once(ctx, *in, raw, 201, func() (string, error) {
+	resource, replayed, err := a.once(ctx, *in, raw, 201, func(attempt) (string, error) {
 		t, err = a.transfers.Create(ctx, sb, req)
 		return t.ID, err
 	})

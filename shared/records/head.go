@@ -66,8 +66,17 @@ func (h Head) item(version int64) (berth.Item, error) {
 	p, err := json.Marshal(projection{h.Status, h.Environment, h.Summary, h.EndedAt})
 	return berth.Item{
 		PK: pkRun(h.ID), SK: skHead, Version: version, Body: body,
-		Index1: berth.IndexKey{PK: pkMonth(h.CreatedAt), SK: string(h.ID)}, Projected: string(p),
+		Index1: berth.IndexKey{PK: pkMonth(h.listedAt()), SK: string(h.ID)}, Projected: string(p),
 	}, err
+}
+
+// listedAt is when the run's id was made: readers of the index go by it, and the
+// run may have been recorded in the month behind it.
+func (h Head) listedAt() time.Time {
+	if t, err := idTime(string(h.ID)); err == nil {
+		return t
+	}
+	return h.CreatedAt
 }
 
 const summaryBytes = 120

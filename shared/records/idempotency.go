@@ -14,6 +14,11 @@ type Idempotent struct {
 	// Resource and HTTP are set when the request is done; Resource is empty while it is in progress.
 	Resource string `json:"resource,omitempty"`
 	HTTP     int    `json:"http,omitempty"`
+	// ID is what the request is to call what it makes. Who takes over from one whose
+	// server died goes on with it, so that what is there already is not made again.
+	ID string `json:"id,omitempty"`
+	// TakenOver says that another request began with the key and did not end.
+	TakenOver bool `json:"-"`
 	// StartedAt lets a request whose server died be taken over.
 	StartedAt time.Time `json:"started_at"`
 }
@@ -23,8 +28,8 @@ const (
 	idempotencyHeld = time.Minute // a request in progress for longer has died
 )
 
-// BeginIdempotent claims key for an operation. With done true, the request was
-// finished earlier and record says with what. Errors: conflict while another
+// BeginIdempotent claims key for an operation, and says in record under which id.
+// With done true, the request was finished earlier and record says with what. Errors: conflict while another
 // one is in progress, invalid when the key was used with another body.
 func (s *Store) BeginIdempotent(ctx context.Context, operation, key, bodyHash string) (record Idempotent, done bool, err error) {
 	now := s.Clock.Now()
@@ -41,7 +46,10 @@ func (s *Store) BeginIdempotent(ctx context.Context, operation, key, bodyHash st
 		case err != nil && !isNotFound(err):
 			return record, false, err
 		}
-		record = Idempotent{BodyHash: bodyHash, StartedAt: now}
+		record = Idempotent{BodyHash: bodyHash, ID: record.ID, TakenOver: err == nil, StartedAt: now}
+		if record.ID == "" {
+			record.ID = s.IDs.NewID()
+		}
 		if err := s.putIdempotent(ctx, operation, key, record, version); !isStale(err) {
 			return record, false, err
 		}

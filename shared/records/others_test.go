@@ -184,16 +184,17 @@ func TestAnIdempotencyKeyIsBoundToItsBodyAndLastsADay(t *testing.T) {
 	begin := func(hash string) (records.Idempotent, bool, error) {
 		return f.BeginIdempotent(t.Context(), "create-run", "key", hash)
 	}
-	if _, done, err := begin("h1"); err != nil || done {
-		t.Fatalf("the first = %v, %v", done, err)
+	first, done, err := begin("h1")
+	if err != nil || done || first.ID == "" || first.TakenOver {
+		t.Fatalf("the first = %+v, %v, %v", first, done, err)
 	}
-	_, _, err := begin("h1")
+	_, _, err = begin("h1")
 	wantCode(t, "one in progress", err, berth.CodeConflict)
 	_, _, err = begin("h2")
 	wantCode(t, "another body", err, berth.CodeInvalid)
 	f.clock.Advance(2 * time.Minute) // its server has died
-	if _, done, err := begin("h1"); err != nil || done {
-		t.Fatalf("taking over = %v, %v", done, err)
+	if again, done, err := begin("h1"); err != nil || done || again.ID != first.ID || !again.TakenOver {
+		t.Fatalf("taking over = %+v, %v, %v; want the id %s", again, done, err, first.ID)
 	}
 	if err := f.EndIdempotent(t.Context(), "create-run", "key", "run-1", 201); err != nil {
 		t.Fatal(err)
@@ -202,14 +203,14 @@ func TestAnIdempotencyKeyIsBoundToItsBodyAndLastsADay(t *testing.T) {
 		t.Errorf("a replay = %+v, %v, %v", r, done, err)
 	}
 	f.clock.Advance(25 * time.Hour)
-	if _, done, err := begin("h2"); err != nil || done {
-		t.Errorf("after a day = %v, %v", done, err)
+	if later, done, err := begin("h2"); err != nil || done || later.ID == first.ID || later.TakenOver {
+		t.Errorf("after a day = %+v, %v, %v", later, done, err)
 	}
 	if err := f.EndIdempotent(t.Context(), "create-run", "key", "", 0); err != nil {
 		t.Fatal(err)
 	}
-	if _, done, err := begin("h3"); err != nil || done {
-		t.Errorf("after a failure = %v, %v", done, err)
+	if next, done, err := begin("h3"); err != nil || done || next.ID == first.ID || next.TakenOver {
+		t.Errorf("after a failure = %+v, %v, %v", next, done, err)
 	}
 }
 

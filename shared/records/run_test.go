@@ -291,6 +291,26 @@ func TestRunsAreListedNewestFirstOverMonths(t *testing.T) {
 	wantCode(t, "ListRuns with nonsense", err, berth.CodeMalformed)
 }
 
+func TestARunWhoseIDIsOfTheMonthBeforeIsFoundAndListed(t *testing.T) {
+	t.Parallel()
+	f := newStore(t)
+	if _, err := f.OpenInstallation(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	id := berth.RunID(f.IDs.NewID())
+	f.clock.Advance(31 * day)
+	_, err := f.CreateRun(t.Context(), records.Head{ID: id, CreatedBy: "test"}, definition(), nil, berth.Sandbox{ID: berth.SandboxID(f.IDs.NewID())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := f.ResolveRun(t.Context(), string(id)[:12]); err != nil || got != id {
+		t.Errorf("ResolveRun() = %s, %v, want %s", got, err, id)
+	}
+	if runs, _, err := f.ListRuns(t.Context(), 10, ""); err != nil || len(runs) != 1 || runs[0].ID != id {
+		t.Errorf("ListRuns() = %v, %v, want %s", runs, err, id)
+	}
+}
+
 func TestAPrefixNamesARunWhenNoOtherBeginsSo(t *testing.T) {
 	t.Parallel()
 	f := newStore(t)
