@@ -50,14 +50,22 @@ func (a *app) finish(cmd *cobra.Command, err error) int {
 }
 
 // remedy is what this machine knows to do about an error that says nothing
-// itself: the server that the user named does not answer.
+// itself: the server that the user chose does not answer, or does not know the key.
 func (a *app) remedy(err error) string {
 	var answered *client.Failure
-	server, _ := a.configuredServer()
-	if server == "" || berth.CodeOf(err) != berth.CodeUnavailable || errors.As(err, &answered) {
+	e, _ := a.endpoint()
+	byServer := errors.As(err, &answered)
+	switch code := berth.CodeOf(err); {
+	case e.server == "":
 		return ""
+	case code == berth.CodeUnavailable && !byServer:
+		return "see whether " + e.server + " is the right server (`berth context show` tells what chose it) and runs"
+	case code == berth.CodeUnauthenticated && byServer && e.context != nil:
+		return "`berth login " + e.server + "` replaces the key of context " + e.context.Name
+	case code == berth.CodeUnauthenticated && byServer:
+		return "set BERTH_TOKEN to a key of " + e.server + ", or `berth login " + e.server + "`"
 	}
-	return "see whether " + server + " is the right server (--server, BERTH_SERVER or the settings) and runs"
+	return ""
 }
 
 // report writes an error for people: what is wrong with its code and place, the

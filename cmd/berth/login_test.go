@@ -205,6 +205,8 @@ func TestLoggingInAgainReplacesTheKeyAndNeverAnotherServer(t *testing.T) {
 		t.Errorf("another server under the name = %d, %d requests; want 5 and none", r.status, len(b.tokens))
 	}
 	a.key = fakeKey("n")
+	r := c.run("runs", "list")
+	mustContain(t, "stderr", r.stderr, "unauthenticated", "to do: `berth login "+a.URL+"` replaces the key of context prod")
 	c.input(fakeKey("n")).ok("login", a.URL) // keeps its name
 	c.ok("runs", "list", "--context", "prod")
 	text, err := os.ReadFile(c.credentialsFile())

@@ -49,7 +49,7 @@ func NewAuthenticator(cfg Config) *Authenticator {
 // that was removed) or has expired, and unavailable when the table does not answer.
 func (a *Authenticator) Authenticate(ctx context.Context, token string) (berth.Principal, error) {
 	if a.cfg.Token != "" && a.token.is(token) {
-		return a.token.Authenticate(ctx, token)
+		return localPrincipal(), nil
 	}
 	if !IsValue(token) {
 		return berth.Principal{}, unknown()

@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-
-	"github.com/berth-dev/berth/shared/berth"
 )
 
 // A key's value is Prefix and 32 random bytes in base64url, 43 characters.
@@ -64,6 +62,3 @@ func hashOf(value string) string {
 	sum := sha256.Sum256([]byte(value))
 	return hex.EncodeToString(sum[:])
 }
-
-// localScopes are those of the embedded server's own token.
-var localScopes = []berth.Scope{berth.ScopeRead, berth.ScopeRun, berth.ScopeAdmin}
