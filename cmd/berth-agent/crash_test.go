@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/sandbox/docker/dockertest"
 	"github.com/berth-dev/berth/shared/sandbox/remote"
 )
 
@@ -45,13 +46,25 @@ func inBackground(t *testing.T, p *remote.Provider, ref berth.SandboxRef, id ber
 
 func TestAnAgentKilledAtAnyMomentLosesNothing(t *testing.T) {
 	t.Parallel()
+	t.Run("local", func(t *testing.T) {
+		t.Parallel()
+		killAtMoments(t, berth.ProviderLocal)
+	})
+	t.Run("docker", func(t *testing.T) {
+		t.Parallel()
+		dockertest.Image(t, dockertest.Static)
+		killAtMoments(t, berth.ProviderDocker)
+	})
+}
+
+func killAtMoments(t *testing.T, kind berth.ProviderKind) {
 	moments := 20
 	if testing.Short() {
 		moments = 4
 	}
-	agent := startProcess(t)
+	agent := startProcess(t, kind)
 	p := agent.connect(t)
-	ref := ready(t, p, 1)
+	ref := ready(t, p)
 	random := rand.New(rand.NewPCG(2, 71))
 	for moment := range moments {
 		id := berth.CommandID(fmt.Sprint("counter-", moment))
@@ -100,9 +113,9 @@ func TestAnAgentKilledAtAnyMomentLosesNothing(t *testing.T) {
 
 func TestAnAgentThatEndsLeavesItsSandboxesAndTakesThemUpAgain(t *testing.T) {
 	t.Parallel()
-	agent := startProcess(t)
+	agent := startProcess(t, berth.ProviderLocal)
 	p := agent.connect(t)
-	ref := ready(t, p, 1)
+	ref := ready(t, p)
 	before, err := p.Describe(t.Context(), ref)
 	if err != nil {
 		t.Fatal(err)
@@ -139,9 +152,9 @@ func TestAHundredMegabytesPassInBoundedMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("moves 100 MB twice")
 	}
-	agent := startProcess(t)
+	agent := startProcess(t, berth.ProviderLocal)
 	p := agent.connect(t)
-	ref := ready(t, p, 1)
+	ref := ready(t, p)
 	script := fmt.Sprintf(`yes 'a line of output with é and 😀 in it' | head -c %d`, volume)
 	if err := p.StartCommand(t.Context(), ref, berth.CommandSpec{ID: "sum", Script: script + " | sha256sum"}); err != nil {
 		t.Fatal(err)
@@ -156,7 +169,7 @@ func TestAHundredMegabytesPassInBoundedMemory(t *testing.T) {
 	}
 	for _, reader := range []string{"first", "late"} {
 		cmd := exec.CommandContext(t.Context(), agent.cmd.Path)
-		cmd.Env = append(cmd.Environ(), readerEnv+"="+strings.Join([]string{string(agent.dir), agent.url, string(ref.ID), "c"}, "|"))
+		cmd.Env = append(cmd.Environ(), readerEnv+"="+strings.Join([]string{string(agent.dir), agent.url, string(installation), string(ref.ID), "c"}, "|"))
 		out, err := cmd.Output()
 		if err != nil {
 			t.Fatalf("%s reader: %v", reader, err)

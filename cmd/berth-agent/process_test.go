@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -20,7 +21,9 @@ import (
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/ids"
 	"github.com/berth-dev/berth/shared/privatefile"
+	"github.com/berth-dev/berth/shared/sandbox/docker/dockertest"
 	"github.com/berth-dev/berth/shared/sandbox/remote"
 	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
 	"github.com/berth-dev/berth/shared/spool"
@@ -30,7 +33,7 @@ import (
 // again with one of these it is that.
 const (
 	agentEnv  = "TEST_BERTH_AGENT"  // arguments, split by |
-	readerEnv = "TEST_BERTH_READER" // folder, URL, sandbox and command, split by |
+	readerEnv = "TEST_BERTH_READER" // folder, URL, installation, sandbox and command, split by |
 )
 
 func TestMain(m *testing.M) {
@@ -49,13 +52,14 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-const (
-	patience     = time.Minute
-	installation = berth.InstallationID("test")
-)
+const patience = time.Minute
+
+// installation is of this run of the tests: an engine may be that of others too.
+var installation = berth.InstallationID("agent-" + strings.ToLower(rand.Text()))
 
 // process is an agent in a process of its own, which a test may kill.
 type process struct {
+	kind   berth.ProviderKind
 	dir    folder
 	guest  string
 	listen string
@@ -65,16 +69,19 @@ type process struct {
 	stderr bytes.Buffer
 }
 
-func startProcess(t *testing.T) *process {
+func startProcess(t *testing.T, kind berth.ProviderKind) *process {
 	t.Helper()
-	p := &process{dir: folder(filepath.Join(t.TempDir(), "agent")), guest: sandboxtest.BuildGuest(t), listen: "127.0.0.1:0"}
+	p := &process{kind: kind, dir: folder(filepath.Join(t.TempDir(), "agent")), guest: sandboxtest.BuildGuest(t), listen: "127.0.0.1:0"}
 	p.start(t)
 	t.Cleanup(p.kill)
 	return p
 }
 
 func (p *process) command(args ...string) *exec.Cmd {
-	args = append(append([]string{"serve", "--data-dir", string(p.dir), "--listen", p.listen, "--guest", p.guest, "--allow-local", "--docker=false", "--verbose"}, p.more...), args...)
+	args = append(append([]string{
+		"serve", "--data-dir", string(p.dir), "--listen", p.listen, "--guest", p.guest, "--verbose",
+		"--allow-local=" + strconv.FormatBool(p.kind == berth.ProviderLocal), "--docker=" + strconv.FormatBool(p.kind == berth.ProviderDocker),
+	}, p.more...), args...)
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), agentEnv+"="+strings.Join(args, "|"))
 	return cmd
@@ -120,7 +127,7 @@ func (p *process) end(t *testing.T) int {
 }
 
 // connectTo makes the client of an agent from what is in its folder.
-func connectTo(dir folder, url string, installation berth.InstallationID) (*remote.Provider, error) {
+func connectTo(dir folder, url string, kind berth.ProviderKind, installation berth.InstallationID) (*remote.Provider, error) {
 	certificate, err := dir.readCertificate()
 	if err != nil {
 		return nil, err
@@ -130,13 +137,13 @@ func connectTo(dir folder, url string, installation berth.InstallationID) (*remo
 		return nil, err
 	}
 	return remote.New(remote.Config{
-		URL: url, Fingerprint: fingerprintOf(certificate), Token: token, Kind: berth.ProviderLocal, Installation: installation,
+		URL: url, Fingerprint: fingerprintOf(certificate), Token: token, Kind: kind, Installation: installation,
 	})
 }
 
 func (p *process) connect(t *testing.T) *remote.Provider {
 	t.Helper()
-	r, err := connectTo(p.dir, p.url, installation)
+	r, err := connectTo(p.dir, p.url, p.kind, installation)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,22 +151,28 @@ func (p *process) connect(t *testing.T) *remote.Provider {
 	return r
 }
 
-// ready makes a sandbox and takes care that it goes.
-func ready(t *testing.T, p berth.Provider, n int) berth.SandboxRef {
+// ready makes a sandbox, of the smallest image on docker, and takes care that it goes.
+func ready(t *testing.T, p *remote.Provider) berth.SandboxRef {
 	t.Helper()
+	image := dockertest.Static
 	spec := berth.SandboxSpec{
-		ID: berth.SandboxID(fmt.Sprintf("01crz3ndektsv4rrff%08d", n)), Installation: installation, Run: "01arz3ndektsv4rrffq69g5fav", Directory: t.TempDir(),
+		ID: berth.SandboxID(ids.New(berth.SystemClock{}).NewID()), Run: "01arz3ndektsv4rrffq69g5fav", Directory: t.TempDir(),
+		Environment: berth.Environment{Provider: p.Kind(), Image: berth.Image{Docker: &image}, Network: berth.Network{Mode: berth.NetworkBlock}},
 	}
-	state, err := p.Provision(t.Context(), spec)
-	if err != nil || state.Status != berth.SandboxReady {
-		t.Fatalf("Provision = %+v, %v", state, err)
-	}
-	ref := berth.SandboxRef{ID: spec.ID, Ref: state.Ref}
+	ref := berth.SandboxRef{ID: spec.ID}
 	t.Cleanup(func() {
 		if err := p.Destroy(context.WithoutCancel(t.Context()), ref); err != nil {
 			t.Errorf("Destroy: %v", err)
 		}
 	})
+	state, err := p.Provision(t.Context(), spec)
+	for deadline := time.Now().Add(patience); err == nil && state.Status == berth.SandboxCreating && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		state, err = p.Describe(t.Context(), ref)
+	}
+	if err != nil || state.Status != berth.SandboxReady {
+		t.Fatalf("Provision = %+v, %v", state, err)
+	}
+	ref.Ref = state.Ref
 	return ref
 }
 
@@ -192,12 +205,12 @@ func follow(ctx context.Context, p berth.Provider, ref berth.SandboxRef, id bert
 // readAsProcess prints the hash of a command's output, its length and this
 // process's peak of resident bytes.
 func readAsProcess(args []string) error {
-	p, err := connectTo(folder(args[0]), args[1], installation)
+	p, err := connectTo(folder(args[0]), args[1], berth.ProviderLocal, berth.InstallationID(args[2]))
 	if err != nil {
 		return err
 	}
 	h, n := sha256.New(), 0
-	_, err = follow(context.Background(), p, berth.SandboxRef{ID: berth.SandboxID(args[2])}, berth.CommandID(args[3]), func(b []byte) {
+	_, err = follow(context.Background(), p, berth.SandboxRef{ID: berth.SandboxID(args[3])}, berth.CommandID(args[4]), func(b []byte) {
 		h.Write(b)
 		n += len(b)
 	})

@@ -84,7 +84,7 @@ func TestWrongUsageSaysWhatToDo(t *testing.T) {
 
 func TestAnAgentKeepsItsKeyAndItsFolderToItself(t *testing.T) {
 	t.Parallel()
-	agent := startProcess(t)
+	agent := startProcess(t, berth.ProviderLocal)
 	first, err := os.ReadFile(agent.dir.certificate())
 	if err != nil {
 		t.Fatal(err)
@@ -119,10 +119,10 @@ func TestAnAgentKeepsItsKeyAndItsFolderToItself(t *testing.T) {
 
 func TestAnAgentServesOneInstallationForGood(t *testing.T) {
 	t.Parallel()
-	agent := startProcess(t)
-	ready(t, agent.connect(t), 1)
+	agent := startProcess(t, berth.ProviderLocal)
+	ready(t, agent.connect(t))
 	for range 2 {
-		other, err := connectTo(agent.dir, agent.url, "another")
+		other, err := connectTo(agent.dir, agent.url, berth.ProviderLocal, "another")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -135,7 +135,7 @@ func TestAnAgentServesOneInstallationForGood(t *testing.T) {
 	}
 	agent.kill()
 	out, err := agent.command("--installation", "another").CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "belong to the installation test") {
+	if err == nil || !strings.Contains(string(out), "belong to the installation "+string(installation)) {
 		t.Errorf("an agent with another installation: %v, %s", err, out)
 	}
 	agent.start(t)
@@ -143,7 +143,7 @@ func TestAnAgentServesOneInstallationForGood(t *testing.T) {
 
 func TestTheWrongTokenAndTheWrongProtocolGetNothing(t *testing.T) {
 	t.Parallel()
-	agent := startProcess(t)
+	agent := startProcess(t, berth.ProviderLocal)
 	certificate, err := agent.dir.readCertificate()
 	if err != nil {
 		t.Fatal(err)
@@ -178,7 +178,7 @@ func TestTheWrongTokenAndTheWrongProtocolGetNothing(t *testing.T) {
 
 func TestAHostWithoutRoomRefusesASandboxWithTheReason(t *testing.T) {
 	t.Parallel()
-	agent := startProcess(t)
+	agent := startProcess(t, berth.ProviderLocal)
 	agent.kill()
 	agent.more = []string{"--min-free-disk", "1000TB"}
 	agent.start(t)
@@ -191,9 +191,9 @@ func TestAHostWithoutRoomRefusesASandboxWithTheReason(t *testing.T) {
 func TestASecretIsNeitherInTheAgentsFolderNorItsOutput(t *testing.T) {
 	t.Parallel()
 	const canary = "canary-5f2b7c-of-the-agent"
-	agent := startProcess(t)
+	agent := startProcess(t, berth.ProviderLocal)
 	p := agent.connect(t)
-	ref := ready(t, p, 1)
+	ref := ready(t, p)
 	spec := berth.CommandSpec{
 		ID: "c", Script: `echo "$TOKEN"; printf %s "$TOKEN" | base64`, Env: map[string]string{"TOKEN": canary},
 		Mask: []berth.SecretValue{berth.NewSecretValue([]byte(canary))},
@@ -248,7 +248,7 @@ func TestASecretIsNeitherInTheAgentsFolderNorItsOutput(t *testing.T) {
 
 func TestTheLogTurnsOver(t *testing.T) {
 	t.Parallel()
-	agent := startProcess(t)
+	agent := startProcess(t, berth.ProviderLocal)
 	agent.kill()
 	if err := os.WriteFile(agent.dir.log(), bytes.Repeat([]byte("x"), 10<<20), 0o600); err != nil {
 		t.Fatal(err)
