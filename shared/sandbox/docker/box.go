@@ -121,7 +121,7 @@ func (b *box) state() berth.SandboxState {
 	switch {
 	case b.failed != nil:
 		return berth.SandboxState{ID: b.id, Run: m.Run, Status: berth.SandboxFailed, Reason: b.failed, Workspace: Workspace, CreatedAt: m.CreatedAt}
-	case b.making != nil && b.agent == nil:
+	case b.making != nil && (b.agent == nil || m.Status == berth.SandboxDestroyed && b.making.active()): // to the end of its removal
 		return berth.SandboxState{ID: b.id, Run: b.making.spec.Run, Status: berth.SandboxCreating, Workspace: Workspace, Detail: b.detail}
 	case b.gone || b.agent == nil || m.Status == berth.SandboxDestroyed:
 		return berth.SandboxState{ID: b.id, Status: berth.SandboxGone}

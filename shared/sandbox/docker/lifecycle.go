@@ -24,14 +24,8 @@ func (p *Provider) Describe(ctx context.Context, ref berth.SandboxRef) (berth.Sa
 	state := b.state()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if m := b.making; m != nil && state.Status == berth.SandboxCreating {
-		select {
-		case <-m.done:
-			if m.err != nil { // Provision tells it too, and then goes on
-				state.Detail = m.err.Error()
-			}
-		default:
-		}
+	if m := b.making; m != nil && state.Status == berth.SandboxCreating && !m.active() && m.err != nil {
+		state.Detail = m.err.Error() // Provision tells it too, and then goes on
 	}
 	return state, nil
 }

@@ -22,6 +22,16 @@ type making struct {
 	err      error // of what may be tried again
 }
 
+// active reports whether the work goes on.
+func (m *making) active() bool {
+	select {
+	case <-m.done:
+		return false
+	default:
+		return true
+	}
+}
+
 func (m *making) tellSlow() { m.slowOnce.Do(func() { close(m.slow) }) }
 
 // provisionWait is how long Provision waits for a sandbox that needs nothing but
@@ -61,14 +71,12 @@ func (b *box) beginMaking(spec berth.SandboxSpec) (*making, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if m := b.making; m != nil {
-		select {
-		case <-m.done:
-			b.making = nil
-			if m.err != nil {
-				return nil, m.err
-			}
-		default:
+		if m.active() {
 			return m, nil
+		}
+		b.making = nil
+		if m.err != nil {
+			return nil, m.err
 		}
 	}
 	if b.failed != nil || b.gone || b.agent != nil && b.meta.Status != berth.SandboxCreating {
