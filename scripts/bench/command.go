@@ -16,16 +16,19 @@ func benchCommand(ctx context.Context, p plan, s *server) (row, error) {
 	if err != nil {
 		return r, err
 	}
-	a, b, err := pair(p, func() error {
-		cmd, err := s.StartCommand(ctx, sandbox, berth.CommandRequest{Command: []string{"true"}})
-		if err != nil {
-			return err
-		}
-		_, err = s.FollowOutput(ctx, sandbox, cmd.ID, 0, func(berth.OutputReply) error { return nil })
-		return err
-	}, func() error { return exec.CommandContext(ctx, "bash", "-c", "exec -- \"$@\"", "bash", "true").Run() })
+	a, b, err := pair(p, func() error { return s.command(ctx, sandbox) }, func() error { return exec.CommandContext(ctx, "bash", "-c", "exec -- \"$@\"", "bash", "true").Run() })
 	r.ours, r.theirs, r.ratio = show(a), show(b), ratio(a, b)
 	return r, err
+}
+
+// command runs `true` in a sandbox of the server and reads to its end.
+func (s *server) command(ctx context.Context, sandbox berth.SandboxID) error {
+	cmd, err := s.StartCommand(ctx, sandbox, berth.CommandRequest{Command: []string{"true"}})
+	if err != nil {
+		return err
+	}
+	_, err = s.FollowOutput(ctx, sandbox, cmd.ID, 0, func(berth.OutputReply) error { return nil })
+	return err
 }
 
 // whole keeps the rows of whole processes short: they are ten times as slow.

@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"text/tabwriter"
 	"time"
 )
 
@@ -21,6 +20,20 @@ type row struct {
 	note         string
 }
 
+func (r row) print() {
+	verdict := "no budget"
+	if r.budget > 0 {
+		verdict = fmt.Sprintf("budget ≤ %.2f", r.budget)
+	}
+	if r.missed() {
+		verdict += ", MISSED"
+	}
+	fmt.Printf("%-48s %10s  against %10s of %s: %.3f, %s\n", r.what, r.ours, r.theirs, r.anchor, r.ratio, verdict)
+	if r.note != "" {
+		fmt.Printf("    %s\n", r.note)
+	}
+}
+
 func (r row) missed() bool { return r.budget > 0 && r.ratio > r.budget }
 
 // plan is how much each row measures.
@@ -29,6 +42,8 @@ type plan struct {
 	blocks int
 	block  int // calls a block
 	pause  time.Duration
+	image  string
+	only   string
 }
 
 func main() {
@@ -37,6 +52,8 @@ func main() {
 	flag.IntVar(&p.blocks, "blocks", 5, "blocks a side")
 	flag.IntVar(&p.block, "block", 200, "calls a block")
 	flag.DurationVar(&p.pause, "pause", 2*time.Second, "between blocks")
+	flag.StringVar(&p.image, "image", "berth-test/debian", "image of the docker rows")
+	flag.StringVar(&p.only, "only", "", "local or docker: only these rows")
 	flag.Parse()
 	missed, err := run(context.Background(), p)
 	if err != nil {
@@ -57,25 +74,26 @@ func run(ctx context.Context, p plan) (missed bool, err error) {
 		return false, err
 	}
 	defer s.stop()
-	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(out, "WHAT\tOURS\tANCHOR\tIS\tRATIO\tBUDGET\t")
-	for _, measure := range []func(context.Context, plan, *server) (row, error){
-		benchCommand, benchExec, benchRun, benchEnvironment, benchVolume,
-	} {
+	measures := []func(context.Context, plan, *server) (row, error){benchCommand, benchExec, benchRun, benchEnvironment, benchVolume}
+	if p.only == "docker" {
+		measures = nil
+	}
+	if p.only != "local" {
+		d, err := openDocker(ctx, s, p.image)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "bench: no docker rows:", err)
+		} else {
+			defer d.close(ctx)
+			measures = append(measures, d.rows()...)
+		}
+	}
+	for _, measure := range measures {
 		r, err := measure(ctx, p, s)
 		if err != nil {
 			return false, fmt.Errorf("%s: %w", r.what, err)
 		}
-		verdict := "–"
-		if r.budget > 0 {
-			verdict = fmt.Sprintf("≤ %.2f", r.budget)
-		}
-		if r.missed() {
-			verdict += " MISSED"
-			missed = true
-		}
-		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%.2f\t%s\t%s\n", r.what, r.ours, r.anchor, r.theirs, r.ratio, verdict, r.note)
-		out.Flush()
+		r.print()
+		missed = missed || r.missed()
 	}
 	return missed, nil
 }

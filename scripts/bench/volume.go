@@ -28,23 +28,28 @@ func benchVolume(ctx context.Context, p plan, s *server) (row, error) {
 		if err != nil {
 			return err
 		}
-		read := 0
-		_, err = s.FollowLogs(ctx, run.ID, run.Stages[len(run.Stages)-1].ID, 0, func(reply berth.OutputReply) error {
-			for _, f := range reply.Frames {
-				read += len(f.Data)
-			}
-			return nil
-		})
-		if err == nil && read != 100<<20 {
-			err = fmt.Errorf("read %d bytes, want %d", read, 100<<20)
-		}
-		return err
+		return s.readAll(ctx, run, 100<<20)
 	}, func() error {
 		return exec.CommandContext(ctx, "bash", "-c", volumeScript+" | cat > "+filepath.Join(s.dir, "volume")).Run()
 	})
 	r.ours, r.theirs, r.ratio = a.Round(time.Millisecond).String(), b.Round(time.Millisecond).String(), ratio(a, b)
 	r.note = "server's peak resident set " + peak(s.cmd.Process.Pid)
 	return r, err
+}
+
+// readAll follows the log of a run's last stage and wants so many bytes.
+func (s *server) readAll(ctx context.Context, run berth.Run, want int) error {
+	read := 0
+	_, err := s.FollowLogs(ctx, run.ID, run.Stages[len(run.Stages)-1].ID, 0, func(reply berth.OutputReply) error {
+		for _, f := range reply.Frames {
+			read += len(f.Data)
+		}
+		return nil
+	})
+	if err == nil && read != want {
+		err = fmt.Errorf("read %d bytes, want %d", read, want)
+	}
+	return err
 }
 
 func peak(pid int) string {
