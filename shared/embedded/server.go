@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -29,6 +30,10 @@ const shutdownLimit = 5 * time.Second // for the orchestrator at the end
 // purgeEvery is how often expired records are removed; reads never show them.
 const purgeEvery = time.Hour
 
+// gcPercent trades a little time for memory: the server is a guest on somebody's
+// laptop, and most of what it allocates is output on its way through.
+const gcPercent = 50
+
 // Run is the embedded server: it returns nil after ctx has ended or the server
 // has been idle for long enough. Errors: conflict when another server has the
 // data folder, unavailable for a folder, address or guest that cannot be used.
@@ -48,6 +53,9 @@ func Run(ctx context.Context, o Options) error {
 	token, err := privatefile.OpenToken(p.token())
 	if err != nil {
 		return err
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
 	}
 	logger := slog.New(slog.NewJSONHandler(o.Log, nil))
 	s, err := openStores(ctx, p, o)
@@ -204,11 +212,11 @@ func (e *engine) keepPurging(ctx context.Context, clock berth.Clock) {
 	}
 }
 
-// busy reports what keeps the server up beside requests: live runs, and warm
-// sandboxes that an environment wants.
+// busy reports what keeps the server up beside requests: live runs, and pools
+// of warm sandboxes.
 func (e *engine) busy(ctx context.Context) (bool, error) {
 	if live, err := e.stores.records.HasLiveRuns(ctx); live || err != nil {
 		return live, err
 	}
-	return e.runner.WantsPools(ctx)
+	return e.runner.HasPools(ctx)
 }
