@@ -128,7 +128,7 @@ func (x *exchange) log() {
 	}
 	attrs := []slog.Attr{
 		slog.String("request", x.id), slog.String("operation", x.route.method+" "+x.route.pattern), slog.Int("status", x.status),
-		slog.Duration("took", x.server.config.Clock.Now().Sub(x.began)),
+		slog.Int64("took_us", x.server.config.Clock.Now().Sub(x.began).Microseconds()),
 	}
 	if x.provider != nil {
 		attrs = append(attrs, slog.String("provider", string(x.provider.Kind())))

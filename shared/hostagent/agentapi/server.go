@@ -58,7 +58,12 @@ func plainPath(path string) bool {
 	return strings.HasPrefix(path, "/") && !strings.Contains(path, "//") && !strings.Contains(path+"/", "/./") && !strings.Contains(path+"/", "/../")
 }
 
-var errNoSuchPath = berth.Errorf(berth.CodeNotFound, "the host agent's API has no such path, or not with this method")
+// errNoSuchPath is not not_found: to a client of another version it would say
+// that a sandbox or a command is gone.
+var errNoSuchPath = &berth.Error{
+	Code: berth.CodeUnsupported, Message: "the host agent's API has no such path, or not with this method",
+	Remediation: "Bring berth-agent on the host to the version of the server.",
+}
 
 // unknown answers what no route matches.
 func unknown(_ http.ResponseWriter, r *http.Request) { exchangeOf(r).fail(errNoSuchPath) }

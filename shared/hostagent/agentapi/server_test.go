@@ -198,12 +198,12 @@ func TestRequestsThatAreWrongReachNoProvider(t *testing.T) {
 		{"a bad installation", "GET", sandbox, "", []string{agentapi.InstallationHeader, "../mine"}, berth.CodeInvalid, agentapi.InstallationHeader},
 		{"another installation", "GET", sandbox, "", []string{agentapi.InstallationHeader, "theirs"}, berth.CodeForbidden, "mine"},
 
-		{"no such path", "GET", "/v1/local", "", nil, berth.CodeNotFound, ""},
-		{"the root", "GET", "/", "", nil, berth.CodeNotFound, ""},
-		{"no such method", "PATCH", sandbox, "{}", nil, berth.CodeNotFound, ""},
-		{"a path with an empty part", "DELETE", "/v1/local/sandboxes//" + sandboxID, "", nil, berth.CodeNotFound, ""},
-		{"a path with dots", "DELETE", "/v1/local/x/../sandboxes/" + sandboxID, "", nil, berth.CodeNotFound, ""},
-		{"a path with a dot", "DELETE", "/v1/./local/sandboxes/" + sandboxID, "", nil, berth.CodeNotFound, ""},
+		{"no such path", "GET", "/v1/local", "", nil, berth.CodeUnsupported, ""},
+		{"the root", "GET", "/", "", nil, berth.CodeUnsupported, ""},
+		{"no such method", "PATCH", sandbox, "{}", nil, berth.CodeUnsupported, ""},
+		{"a path with an empty part", "DELETE", "/v1/local/sandboxes//" + sandboxID, "", nil, berth.CodeUnsupported, ""},
+		{"a path with dots", "DELETE", "/v1/local/x/../sandboxes/" + sandboxID, "", nil, berth.CodeUnsupported, ""},
+		{"a path with a dot", "DELETE", "/v1/./local/sandboxes/" + sandboxID, "", nil, berth.CodeUnsupported, ""},
 		{"an unknown provider", "GET", "/v1/daytona/sandboxes", "", nil, berth.CodeUnsupported, "local"},
 		{"no provider at all", "GET", "/v1/nonsense/sandboxes", "", nil, berth.CodeUnsupported, "local"},
 
@@ -215,7 +215,7 @@ func TestRequestsThatAreWrongReachNoProvider(t *testing.T) {
 		{"a command that climbs", "POST", sandbox + "/commands/..%2Fmeta.json/cancel", "", nil, berth.CodeInvalid, "command"},
 		{"a command of dots", "POST", sandbox + "/commands/%2e%2e/cancel", "", nil, berth.CodeInvalid, "command"},
 		{"a command that climbs, read", "GET", sandbox + "/commands/..%2Fmeta.json/output", "", nil, berth.CodeNotFound, ""},
-		{"a command in a command", "POST", sandbox + "/commands/a/b/cancel", "", nil, berth.CodeNotFound, ""},
+		{"a command in a command", "POST", sandbox + "/commands/a/b/cancel", "", nil, berth.CodeUnsupported, ""},
 
 		{"an unknown parameter", "GET", command + "/output?ofset=1", "", nil, berth.CodeInvalid, "query.ofset"},
 		{"a parameter twice", "GET", command + "/output?offset=1&offset=2", "", nil, berth.CodeInvalid, "query.offset"},
