@@ -64,6 +64,11 @@ func TestErrorsSayWhatWhereAndWhatToDo(t *testing.T) {
 			"berth: invalid: environment.provider: the docker provider is off on this server\n" +
 				"  to do: name another environment with --environment: `berth env list` shows them, and local runs on the server's machine\n",
 		},
+		"an origin that is only here leads to other targets": {
+			berth.FieldErrorf(berth.CodeInvalid, "target.origin", "is no URL of a repository"),
+			"berth: invalid: target.origin: is no URL of a repository\n" +
+				"  to do: name one that the sandbox can reach, --target git:https://HOST/OWNER/REPOSITORY, or take no code along, --target none\n",
+		},
 		"one without a code is internal": {errors.New("odd"), "berth: internal: odd\n"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -123,6 +123,45 @@ func TestTheDocumentNamesEveryCommand(t *testing.T) {
 	})
 }
 
+// The documents' command lines are typed as they stand.
+func TestCommandsInTheDocumentsParse(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t, "")
+	files, err := filepath.Glob("../../docs/*.md")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no documents: %v", err)
+	}
+	checked := 0
+	for _, file := range append(files, "../../README.md", "../../examples/greeter/README.md") {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fenced := false
+		for line := range strings.SplitSeq(strings.ReplaceAll(string(text), "\\\n", ""), "\n") {
+			if strings.HasPrefix(line, "```") {
+				fenced = !fenced
+			}
+			line, _, _ = strings.Cut(line, " #")
+			words := shellWords(strings.TrimPrefix(line, "$ "))
+			at := slices.Index(words, "berth")
+			if !fenced || at < 0 {
+				continue
+			}
+			checked++
+			cmd, rest, err := newRoot(c.app(nil, nil)).Find(words[at+1:])
+			if err != nil || cmd.HasSubCommands() {
+				t.Errorf("%s: %q is no command: %v", file, line, err)
+			} else if err := cmd.ParseFlags(rest); err != nil {
+				t.Errorf("%s: %q: %v", file, line, err)
+			}
+		}
+	}
+	if checked < 20 {
+		t.Errorf("%d command lines were found, want those of the README and more", checked)
+	}
+}
+
 func TestCompletionScriptsAndLiveNames(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)

@@ -49,6 +49,8 @@ func generalRemedy(e *berth.Error, request string) string {
 				return list.command + " shows those that there are"
 			}
 		}
+	case e.Field == "target.origin":
+		return "name one that the sandbox can reach, --target git:https://HOST/OWNER/REPOSITORY, or take no code along, --target none"
 	case e.Field == "environment.provider":
 		return "name another environment with --environment: `berth env list` shows them, and local runs on the server's machine"
 	}
