@@ -39,6 +39,13 @@ func localSite(t *testing.T) *site {
 	return s
 }
 
+// in is the site for a subtest.
+func (s *site) in(t *testing.T) *site {
+	p, sub := *s.process, *s
+	p.t, sub.process = t, &p
+	return &sub
+}
+
 // create makes another environment like the site's own, with more settings.
 func (s *site) create(id berth.EnvironmentID, more map[string]any) {
 	s.t.Helper()

@@ -28,11 +28,28 @@ func (r *Runner) KeepPools(ctx context.Context) {
 	}
 }
 
-// WantsPools reports whether an environment of a provider that is on wants warm
-// sandboxes.
-func (r *Runner) WantsPools(ctx context.Context) (bool, error) {
+// HasPools reports whether there is a pool to look after: one that an environment
+// wants, or sandboxes that are still to be destroyed. Those of providers that are
+// off do not count.
+func (r *Runner) HasPools(ctx context.Context) (bool, error) {
 	wanted, err := r.wantedPools(ctx)
-	return len(wanted) > 0, err
+	if len(wanted) > 0 || err != nil {
+		return len(wanted) > 0, err
+	}
+	pooled, err := r.Records.ListPooled(ctx, "")
+	if err != nil {
+		return false, err
+	}
+	for _, p := range pooled {
+		sb, err := r.Records.FindSandbox(ctx, p.Sandbox)
+		if err != nil {
+			return false, err
+		}
+		if _, err := r.Providers.Find(sb.Provider); err == nil {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // TendPools makes what is missing, lets in what has become ready, and destroys

@@ -100,6 +100,23 @@ func TestAPoolIsFilledAndRunsTakeFromIt(t *testing.T) {
 	}
 }
 
+func TestAServerHasAPoolUntilItIsDrained(t *testing.T) {
+	t.Parallel()
+	p := newPools(t, 1)
+	has := func(want bool, when string) {
+		t.Helper()
+		if got, err := p.runner.HasPools(t.Context()); err != nil || got != want {
+			t.Errorf("%s: HasPools = %t, %v, want %t", when, got, err, want)
+		}
+	}
+	has(true, "wanted")
+	p.tend()
+	p.want(0, "debian:12")
+	has(true, "no longer wanted, still there")
+	p.tend()
+	has(false, "drained")
+}
+
 func TestARunOfAnotherRecipeTakesNothingFromThePool(t *testing.T) {
 	t.Parallel()
 	p := newPools(t, 1)
