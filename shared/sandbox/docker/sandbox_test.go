@@ -90,6 +90,12 @@ func (b *box) reopen(config docker.Config) {
 	if err := b.Provider.Close(); err != nil {
 		b.t.Fatal(err)
 	}
+	b.open(config)
+}
+
+// open makes the next server's provider.
+func (b *box) open(config docker.Config) {
+	b.t.Helper()
 	p, err := docker.New(config)
 	if err != nil {
 		b.t.Fatalf("New: %v", err)
