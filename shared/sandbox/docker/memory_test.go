@@ -151,7 +151,7 @@ func TestAContainerThatIsKilledAtItsLimitEndsItsCommandsOutOfMemory(t *testing.T
 	other := b.start(berth.CommandSpec{Script: "echo up; sleep 600"})
 	b.untilOutput(other)
 	// Root can make the guest the first to go, and harms its own run.
-	id := b.start(berth.CommandSpec{Script: "echo 1000 > /proc/1/oom_score_adj; echo 0 > /proc/self/oom_score_adj; echo up; tail /dev/zero"})
+	id := b.start(berth.CommandSpec{Script: "echo 1000 > /proc/1/oom_score_adj; echo 0 > /proc/self/oom_score_adj; echo up; for i in 1 2 3 4; do tail /dev/zero & done; wait"})
 	for _, when := range []string{"at once", "to the next server"} {
 		for _, command := range []berth.CommandID{other, id} {
 			if text, exit := b.wait(command); text != "up\n" || exit.Reason != berth.ExitOutOfMemory || !strings.Contains(exit.Message, "64 MiB") {
