@@ -328,7 +328,7 @@ func TestOnlyTheHashOfAValueIsKept(t *testing.T) {
 func TestAValueShowsInNoForm(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	key, value, err := f.keys.Create(t.Context(), berth.Principal{Name: "a", Scopes: berth.KeyScopes},
+	key, value, err := f.keys.Create(t.Context(), "", berth.Principal{Name: "a", Scopes: berth.KeyScopes},
 		berth.KeyRequest{Name: "k", Scopes: []berth.Scope{berth.ScopeRun}})
 	if err != nil {
 		t.Fatal(err)
@@ -355,7 +355,7 @@ func TestCreateRefusesWhatItMayNotGive(t *testing.T) {
 		"a reserved name":       {berth.KeyRequest{Name: "local", Scopes: []berth.Scope{berth.ScopeAdmin}}, berth.CodeInvalid},
 		"a bad span":            {berth.KeyRequest{Name: "k", Scopes: []berth.Scope{berth.ScopeAdmin}, ExpiresIn: "1h30m"}, berth.CodeInvalid},
 	} {
-		if _, _, err := f.keys.Create(t.Context(), admin, test.req); berth.CodeOf(err) != test.want {
+		if _, _, err := f.keys.Create(t.Context(), "", admin, test.req); berth.CodeOf(err) != test.want {
 			t.Errorf("%s: %v, want %s", name, err, test.want)
 		}
 	}

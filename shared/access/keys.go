@@ -21,16 +21,17 @@ type Keys struct {
 	Random io.Reader
 }
 
-// Create makes a key on behalf of by, which must have every scope that it gives.
-// The value is not kept. Errors: invalid with every fault of req, forbidden.
-func (k *Keys) Create(ctx context.Context, by berth.Principal, req berth.KeyRequest) (berth.Key, berth.SecretValue, error) {
+// Create makes a key with an id on behalf of by, which must have every scope that
+// it gives. The value is not kept. Errors: invalid with every fault of req,
+// forbidden, conflict when the id is taken.
+func (k *Keys) Create(ctx context.Context, id berth.KeyID, by berth.Principal, req berth.KeyRequest) (berth.Key, berth.SecretValue, error) {
 	if err := berth.Invalid(berth.ValidateKeyRequest(req)); err != nil {
 		return berth.Key{}, berth.SecretValue{}, err
 	}
 	if err := mayGrant(by, req.Scopes); err != nil {
 		return berth.Key{}, berth.SecretValue{}, err
 	}
-	grant := berth.Key{Name: req.Name, Scopes: req.Scopes, CreatedBy: by.Name}
+	grant := berth.Key{ID: id, Name: req.Name, Scopes: req.Scopes, CreatedBy: by.Name}
 	if req.ExpiresIn != "" {
 		d, err := req.ExpiresIn.Parse()
 		if err != nil {
@@ -57,14 +58,17 @@ func mayGrant(by berth.Principal, scopes []berth.Scope) error {
 }
 
 // Issue makes a key as it is granted, asking nobody: for the first key of an
-// installation and for hosts. Its id, time of creation and shown prefix are
-// filled in.
+// installation and for hosts. Its time of creation and shown prefix are filled
+// in, and its id when it has none.
 func (k *Keys) Issue(ctx context.Context, grant berth.Key) (berth.Key, berth.SecretValue, error) {
 	value, err := NewValue(k.Random)
 	if err != nil {
 		return berth.Key{}, berth.SecretValue{}, err
 	}
-	grant.ID, grant.CreatedAt, grant.LastUsedAt = berth.KeyID(k.IDs.NewID()), k.Clock.Now(), nil
+	if grant.ID == "" {
+		grant.ID = berth.KeyID(k.IDs.NewID())
+	}
+	grant.CreatedAt, grant.LastUsedAt = k.Clock.Now(), nil
 	grant.Prefix, grant.Scopes = Shown(value), berth.SortScopes(grant.Scopes)
 	if err := k.Records.CreateKey(ctx, grant, hashOf(value)); err != nil {
 		return berth.Key{}, berth.SecretValue{}, fmt.Errorf("recording key %s: %w", grant.ID, err)

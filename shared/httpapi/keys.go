@@ -40,11 +40,15 @@ func (a *API) createKey(ctx context.Context, in *KeyParams) (*created[berth.Issu
 		return nil, allFaultsOf(err, func() []berth.Problem { return berth.ValidateKeyRequest(req) })
 	}
 	var issued berth.IssuedKey
-	id, replayed, err := a.once(ctx, *in, raw, 201, func(attempt) (string, error) {
-		key, value, err := a.keys.Create(ctx, exchangeOf(ctx).principal, req)
+	id, replayed, err := a.once(ctx, *in, raw, 201, func(try attempt) (string, error) {
+		key, value, err := a.keys.Create(ctx, berth.KeyID(try.id), exchangeOf(ctx).principal, req)
 		issued = berth.IssuedKey{Key: key, Value: string(value.Reveal())}
-		return string(key.ID), err
+		if try.again && berth.CodeOf(err) == berth.CodeConflict {
+			err = nil // the attempt that broke off made it; whether it showed the value is not known
+		}
+		return try.id, err
 	})
+	replayed = replayed || issued.Value == ""
 	if err == nil && replayed {
 		issued.Key, err = a.cfg.Records.FindKey(ctx, berth.KeyID(id))
 	}

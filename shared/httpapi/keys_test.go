@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -105,6 +106,32 @@ func TestAReplayNeverShowsTheValueAgain(t *testing.T) {
 		}
 		c.want(204, "DELETE /keys/"+string(first.ID), "")
 		c.wantProblem(berth.CodeNotFound, nil, "POST /keys", body, "Idempotency-Key: k")
+	})
+}
+
+// A server that dies between making a key and noting it leaves one key and not
+// two, of which the second attempt cannot know whether it was shown.
+func TestAnAttemptThatBrokeOffMakesNoSecondKey(t *testing.T) {
+	bothWithKeys(t, func(t *testing.T, f *fixture, c caller) {
+		const body = `{"name":"ci","scopes":["read"]}`
+		first := httpapitest.JSON[berth.IssuedKey](t, c.want(201, "POST /keys", body, "Idempotency-Key: k"))
+		// Take the note of its end away again.
+		item, err := f.store.Table.Get(t.Context(), "idem#create-key", "k")
+		must(t, err)
+		item.Body = regexp.MustCompile(`"resource":"[^"]*",|"http":\d+,`).ReplaceAll(item.Body, nil)
+		_, err = f.store.Table.Put(t.Context(), item)
+		must(t, err)
+		c.wantProblem(berth.CodeConflict, nil, "POST /keys", body, "Idempotency-Key: k")
+		f.clock.advance(2 * time.Minute)
+		resp := c.want(201, "POST /keys", body, "Idempotency-Key: k")
+		again := httpapitest.JSON[berth.IssuedKey](t, resp)
+		if again.ID != first.ID || again.Value != "" || resp.Header.Get("Idempotent-Replayed") != "true" {
+			t.Errorf("the second attempt answers %s", resp.Body)
+		}
+		if list := httpapitest.JSON[berth.List[berth.Key]](t, c.want(200, "GET /keys", "")); len(list.Items) != 1 {
+			t.Errorf("%d keys were made", len(list.Items))
+		}
+		c.want(200, "GET /runs", "", as(first.Value))
 	})
 }
 
