@@ -8,7 +8,10 @@ GUESTS      := shared/guestbin/bin
 LDFLAGS     := -s -w -X github.com/berth-dev/berth/shared/version.Version=$(VERSION) -X github.com/berth-dev/berth/shared/version.Commit=$(COMMIT)
 BUILD       := $(GO) build -trimpath -buildvcs=false
 
-.PHONY: help build guests demo test check fmt bench docs clean
+# The processor of the functions: arm64 costs less on Lambda.
+ARCH        ?= arm64
+
+.PHONY: help build guests functions demo test check fmt bench docs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -22,6 +25,14 @@ guests: ## build the in-sandbox guest for linux/amd64 and arm64
 build: guests ## build bin/berth and bin/berth-agent with the guests embedded
 	@$(BUILD) -ldflags '$(LDFLAGS)' -o bin/berth ./cmd/berth
 	@GOOS=linux $(BUILD) -ldflags '$(LDFLAGS)' -o bin/berth-agent ./cmd/berth-agent
+
+functions: ## build bin/functions/KIND/NAME.zip, one a Lambda function (ARCH=arm64 or amd64)
+	@rm -rf bin/functions bin/programs
+	@for kind in api runner events; do \
+	  GOOS=linux GOARCH=$(ARCH) $(BUILD) -tags lambda.norpc -ldflags '$(LDFLAGS)' -o bin/programs/$$kind/ ./functions/$$kind/... || exit 1; \
+	done
+	@$(GO) run ./scripts/packfunctions bin/programs bin/functions
+	@rm -rf bin/programs
 
 demo: build ## see a real run in a named environment, from nothing
 	@scripts/demo.sh
