@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,21 +24,21 @@ func (a *app) checkServer(ctx context.Context) []finding {
 	probe := &clockProbe{next: http.DefaultTransport, now: a.clock.Now}
 	c, err := a.connectProbed(probe)
 	if err != nil {
-		return said(name, fail, err.Error(), remedyFor(err))
+		return said(name, fail, err.Error(), a.remedyFor(err))
 	}
 	defer c.Close()
 	v, err := c.Version(ctx)
 	if err != nil {
-		return said(name, fail, err.Error(), remedyFor(err))
+		return said(name, fail, err.Error(), a.remedyFor(err))
 	}
 	findings := said(name, pass, "answers, installation "+string(v.Installation), "")
 	findings = append(findings, versionFinding(v), probe.finding())
 	who, err := c.WhoAmI(ctx)
 	if err != nil {
-		return append(findings, finding{"token", fail, err.Error(), remedyFor(err)})
+		return append(findings, finding{"token", fail, err.Error(), a.remedyFor(err)})
 	}
 	findings = append(findings, finding{"token", pass, fmt.Sprintf("is %s's, with scopes %v", who.Name, who.Scopes), ""})
-	return append(findings, localFinding(ctx, c))
+	return append(findings, a.localFinding(ctx, c))
 }
 
 // checkContext tells which server is looked at, and what chose it.
@@ -46,26 +47,24 @@ func (a *app) checkContext(context.Context) []finding {
 	e, err := a.endpoint()
 	switch {
 	case err != nil:
-		return said(name, fail, err.Error(), remedyFor(err))
+		return said(name, fail, err.Error(), a.remedyFor(err))
 	case e.server != "" && !credentials.IsSafe(e.server):
 		return said(name, warn, a.place(e)+", chosen by "+e.by+": the way there is not encrypted", "use an https URL")
 	}
 	return said(name, pass, a.place(e)+", chosen by "+e.by, "")
 }
 
-// remedyFor is what to do about an error of the server.
-func remedyFor(err error) string {
+// remedyFor is what to do about an error, as it would be told where it ends a command.
+func (a *app) remedyFor(err error) string {
 	var e *berth.Error
-	if errors.As(err, &e) && e.Remediation != "" {
-		return e.Remediation
+	if !errors.As(err, &e) {
+		return ""
 	}
-	switch berth.CodeOf(err) {
-	case berth.CodeUnauthenticated:
-		return "set BERTH_TOKEN to a key of this server, or `berth login`"
-	case berth.CodeUnavailable, berth.CodeTimedOut:
-		return "check BERTH_SERVER and the network, or see server.log in the data folder"
+	here := ""
+	if e.Code == berth.CodeUnavailable || e.Code == berth.CodeTimedOut {
+		here = "see server.log in the data folder"
 	}
-	return berth.CodeOf(err).Info().Remedy
+	return cmp.Or(e.Remediation, a.remedy(err), here, generalRemedy(e, client.RequestID(err)))
 }
 
 func versionFinding(v berth.Version) finding {
@@ -78,7 +77,7 @@ func versionFinding(v berth.Version) finding {
 	}
 }
 
-func localFinding(ctx context.Context, c *client.Client) finding {
+func (a *app) localFinding(ctx context.Context, c *client.Client) finding {
 	const name = "local provider"
 	_, err := c.FindEnvironment(ctx, berth.LocalEnvironmentID)
 	switch {
@@ -87,7 +86,7 @@ func localFinding(ctx context.Context, c *client.Client) finding {
 	case berth.CodeOf(err) == berth.CodeNotFound:
 		return finding{name, warn, "is off on this server", "start it with --allow-local to run on its machine"}
 	}
-	return finding{name, fail, err.Error(), remedyFor(err)}
+	return finding{name, fail, err.Error(), a.remedyFor(err)}
 }
 
 // clockProbe compares the Date of the server's answers with this machine's clock.

@@ -68,6 +68,7 @@ func TestDoctorTellsWhenNoServerAnswers(t *testing.T) {
 	if report.OK || r.status != 1 || report.status("server") != fail {
 		t.Errorf("berth doctor = %d, %+v; want 1", r.status, report)
 	}
+	mustContain(t, "what to do", r.stdout, "see whether http://127.0.0.1:1 is the right server")
 }
 
 func TestDoctorChecksTheDataFolder(t *testing.T) {

@@ -64,6 +64,10 @@ func TestErrorsSayWhatWhereAndWhatToDo(t *testing.T) {
 			"berth: invalid: environment.provider: the docker provider is off on this server\n" +
 				"  to do: name another environment with --environment: `berth env list` shows them, and local runs on the server's machine\n",
 		},
+		"a prefix of several is to be longer": {
+			berth.Errorf(berth.CodeConflict, "several runs have an id that begins with 01k5m3: 01k5m3a, 01k5m3b"),
+			"berth: conflict: several runs have an id that begins with 01k5m3: 01k5m3a, 01k5m3b\n  to do: give more of the id\n",
+		},
 		"an origin that is only here leads to other targets": {
 			berth.FieldErrorf(berth.CodeInvalid, "target.origin", "is no URL of a repository"),
 			"berth: invalid: target.origin: is no URL of a repository\n" +

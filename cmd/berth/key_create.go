@@ -34,8 +34,8 @@ read and run.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.keyCreate(cmd.Context(), args[0], f) },
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.scopes, "scope", nil, "what the key may do: read, run or admin; may be repeated: `scope`")
-	flags.StringVar(&f.expires, "expires", "", "how long it counts, such as 30d; for ever unless given: `time`")
+	flags.StringSliceVar(&f.scopes, "scope", nil, "`scope` that the key has: read, run or admin; may be repeated")
+	flags.StringVar(&f.expires, "expires", "", "`time` that the key counts, such as 30d; for ever unless given")
 	jsonFlag(cmd, &f.asJSON, "the key and its value")
 	cmd.ValidArgsFunction = cobra.NoFileCompletions
 	_ = cmd.RegisterFlagCompletionFunc("scope", cobra.FixedCompletions([]string{

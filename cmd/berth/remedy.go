@@ -49,6 +49,8 @@ func generalRemedy(e *berth.Error, request string) string {
 				return list.command + " shows those that there are"
 			}
 		}
+	case e.Code == berth.CodeConflict && strings.HasPrefix(e.Message, "several "):
+		return "give more of the id"
 	case e.Field == "target.origin":
 		return "name one that the sandbox can reach, --target git:https://HOST/OWNER/REPOSITORY, or take no code along, --target none"
 	case e.Field == "environment.provider":
