@@ -4,9 +4,10 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"math/rand"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,66 +22,67 @@ import (
 )
 
 func TestRealRunsEndAsTheirCommandsDo(t *testing.T) {
-	m := newMachine(t)
-	for name, test := range map[string]struct {
-		args   []string
-		want   result
-		signal string
-		reason berth.ExitReason
-	}{
-		"streams apart and exit 7": {
-			[]string{"--", "sh", "-c", "echo out; echo err >&2; exit 7"}, result{7, "out\n", "err\n"}, "", berth.ExitExited,
-		},
-		"no final newline":               {[]string{"-c", "printf out; printf err >&2"}, result{0, "out", "err"}, "", berth.ExitExited},
-		"a signal":                       {[]string{"--", "sh", "-c", "kill -TERM $$"}, result{143, "", ""}, "TERM", berth.ExitSignalled},
-		"arguments as typed":             {[]string{"--", "printf", "<%s>", "a  b", `"q"`, "$HOME", "", "--", "-x", "*", `\n`}, result{0, `<a  b><"q"><$HOME><><--><-x><*><\n>`, ""}, "", berth.ExitExited},
-		"an argument that looks ours":    {[]string{"--", "echo", "--environment", "-q"}, result{0, "--environment -q\n", ""}, "", berth.ExitExited},
-		"what goes on in the background": {[]string{"-c", "sleep 300 & echo x"}, result{0, "x\n", ""}, "", berth.ExitExited},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got := m.run(append([]string{"run", "-q", "-e", "local"}, test.args...)...)
-			if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(result{})); diff != "" {
-				t.Errorf("berth run (-want +got):\n%s", diff)
-			}
-			if run := m.newest(); run.Exit == nil || run.Exit.Signal != test.signal || run.Exit.Reason != test.reason {
-				t.Errorf("exit = %+v, want signal %q and reason %s", run.Exit, test.signal, test.reason)
-			}
-		})
-	}
-	r := m.run("run", "-q", "-e", "local", "--", "no-such-program")
-	if r.status != 127 || !strings.Contains(r.stderr, "no-such-program: not found") {
-		t.Errorf("a missing program = %d and %q, want 127 and the shell's words", r.status, r.stderr)
-	}
+	onEveryMachine(t, func(t *testing.T, m *machine) {
+		for name, test := range map[string]struct {
+			args   []string
+			want   result
+			signal string
+			reason berth.ExitReason
+		}{
+			"streams apart and exit 7": {
+				[]string{"--", "sh", "-c", "echo out; echo err >&2; exit 7"}, result{7, "out\n", "err\n"}, "", berth.ExitExited,
+			},
+			"no final newline":               {[]string{"-c", "printf out; printf err >&2"}, result{0, "out", "err"}, "", berth.ExitExited},
+			"a signal":                       {[]string{"--", "sh", "-c", "kill -TERM $$"}, result{143, "", ""}, "TERM", berth.ExitSignalled},
+			"arguments as typed":             {[]string{"--", "printf", "<%s>", "a  b", `"q"`, "$HOME", "", "--", "-x", "*", `\n`}, result{0, `<a  b><"q"><$HOME><><--><-x><*><\n>`, ""}, "", berth.ExitExited},
+			"an argument that looks ours":    {[]string{"--", "echo", "--environment", "-q"}, result{0, "--environment -q\n", ""}, "", berth.ExitExited},
+			"what goes on in the background": {[]string{"-c", "sleep 300 & echo x"}, result{0, "x\n", ""}, "", berth.ExitExited},
+		} {
+			t.Run(name, func(t *testing.T) {
+				got := m.run(append([]string{"run", "-q", "-e", m.environment}, test.args...)...)
+				if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(result{})); diff != "" {
+					t.Errorf("berth run (-want +got):\n%s", diff)
+				}
+				if run := m.newest(); run.Exit == nil || run.Exit.Signal != test.signal || run.Exit.Reason != test.reason {
+					t.Errorf("exit = %+v, want signal %q and reason %s", run.Exit, test.signal, test.reason)
+				}
+			})
+		}
+		r := m.run("run", "-q", "-e", m.environment, "--", "no-such-program")
+		if r.status != 127 || !strings.Contains(r.stderr, "no-such-program: not found") {
+			t.Errorf("a missing program = %d and %q, want 127 and the shell's words", r.status, r.stderr)
+		}
+	})
 }
 
 func TestATimeoutEndsTheWholeTree(t *testing.T) {
-	m := newMachine(t)
-	marker := fmt.Sprintf("sleep 600.%d", os.Getpid())
-	r := m.run("run", "-e", "local", "--timeout", "1s", "-c", marker+" & "+marker)
-	if r.status != 124 {
-		t.Errorf("berth run = %d, want 124; stderr:\n%s", r.status, r.stderr)
-	}
-	if !within(endWait, func() bool { return processes(marker) == 0 }) {
-		t.Errorf("%d processes are left", processes(marker))
-	}
+	onEveryMachine(t, func(t *testing.T, m *machine) {
+		marker := fmt.Sprintf("sleep 600.%d", os.Getpid())
+		r := m.run("run", "-e", m.environment, "--timeout", "1s", "-c", marker+" & "+marker)
+		if r.status != 124 {
+			t.Errorf("berth run = %d, want 124; stderr:\n%s", r.status, r.stderr)
+		}
+		if !within(endWait, func() bool { return processes(marker) == 0 }) {
+			t.Errorf("%d processes are left", processes(marker))
+		}
+	})
 }
 
 func TestBinaryOutputIsByteExact(t *testing.T) {
-	m := newMachine(t)
-	blob := make([]byte, 5<<20+3)
-	rand.New(rand.NewSource(2)).Read(blob)
-	if err := os.WriteFile(filepath.Join(m.dir, "blob"), blob, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if r := m.run("run", "-q", "-e", "local", "--", "cat", "blob"); r.status != 0 || r.stdout != string(blob) || r.stderr != "" {
-		t.Errorf("berth run = %d with %d bytes and %q, want the %d bytes of the file", r.status, len(r.stdout), r.stderr, len(blob))
-	}
-	id := string(m.newest().ID)
-	for _, args := range [][]string{{"runs", "logs", "-q", id}, {"runs", "logs", "-q", "-f", id}} {
-		if r := m.ok(args...); r.stdout != string(blob) {
-			t.Errorf("berth %q gives %d other bytes than the run", args, len(r.stdout))
+	onEveryMachine(t, func(t *testing.T, m *machine) {
+		// The command says on stderr what it writes to stdout.
+		r := m.run("run", "-q", "-e", m.environment, "-c", "head -c 5242883 /dev/urandom > blob; sha256sum < blob >&2; cat blob")
+		sum := sha256.Sum256([]byte(r.stdout))
+		if r.status != 0 || len(r.stdout) != 5242883 || r.stderr != hex.EncodeToString(sum[:])+"  -\n" {
+			t.Errorf("berth run = %d with %d bytes of SHA-256 %x and %q", r.status, len(r.stdout), sum, r.stderr)
 		}
-	}
+		id := string(m.newest().ID)
+		for _, args := range [][]string{{"runs", "logs", "-q", id}, {"runs", "logs", "-q", "-f", id}} {
+			if got := m.ok(args...); got.stdout != r.stdout {
+				t.Errorf("berth %q gives %d other bytes than the run", args, len(got.stdout))
+			}
+		}
+	})
 }
 
 func TestTenRunsAtOnceOnAFreshDataFolderShareOneServer(t *testing.T) {
@@ -104,39 +106,41 @@ func TestTenRunsAtOnceOnAFreshDataFolderShareOneServer(t *testing.T) {
 }
 
 func TestADetachedRunCanBeShownAndFollowed(t *testing.T) {
-	m := newMachine(t)
-	r := m.ok("run", "--detach", "-e", "local", "--label", "job=x", "-c", "echo begun; sleep 1; echo done")
-	id := strings.TrimSpace(r.stdout)
-	if len(id) < 12 || strings.ContainsAny(id, " \n") {
-		t.Fatalf("stdout = %q, want an id alone", r.stdout)
-	}
-	if got := m.ok("runs", "logs", "-f", id).stdout; got != "begun\ndone\n" {
-		t.Errorf("the log is %q", got)
-	}
-	mustContain(t, "the page", m.ok("runs", "show", id).stdout, "succeeded after", "job=x", "stages")
+	onEveryMachine(t, func(t *testing.T, m *machine) {
+		r := m.ok("run", "--detach", "-e", m.environment, "--label", "job=x", "-c", "echo begun; sleep 1; echo done")
+		id := strings.TrimSpace(r.stdout)
+		if len(id) < 12 || strings.ContainsAny(id, " \n") {
+			t.Fatalf("stdout = %q, want an id alone", r.stdout)
+		}
+		if got := m.ok("runs", "logs", "-f", id).stdout; got != "begun\ndone\n" {
+			t.Errorf("the log is %q", got)
+		}
+		mustContain(t, "the page", m.ok("runs", "show", id).stdout, "succeeded after", "job=x", "stages")
+	})
 }
 
 func TestCtrlCCancelsARealRun(t *testing.T) {
-	m := newMachine(t)
-	marker := fmt.Sprintf("sleep 601.%d", os.Getpid())
-	cmd, stdout, stderr := m.command("run", "-e", "local", "-c", "echo begun; "+marker)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if !within(endWait, func() bool { return processes(marker) > 0 && m.newest().Status == berth.RunRunning }) {
-		t.Fatalf("the command does not run: %s", stderr)
-	}
-	interrupt(t, cmd.Process)
-	_ = cmd.Wait() // its status is looked at below
-	if cmd.ProcessState.ExitCode() != 130 || stdout.String() != "begun\n" {
-		t.Errorf("berth run = %d with %q, want 130; stderr:\n%s", cmd.ProcessState.ExitCode(), stdout, stderr)
-	}
-	if run := m.newest(); run.Status != berth.RunCancelled {
-		t.Errorf("the run is %s, want cancelled", run.Status)
-	}
-	if !within(endWait, func() bool { return processes(marker) == 0 }) {
-		t.Errorf("%d processes are left", processes(marker))
-	}
+	onEveryMachine(t, func(t *testing.T, m *machine) {
+		marker := fmt.Sprintf("sleep 601.%d", os.Getpid())
+		cmd, stdout, stderr := m.command("run", "-e", m.environment, "-c", "echo begun; "+marker)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if !within(endWait, func() bool { return processes(marker) > 0 && m.newest().Status == berth.RunRunning }) {
+			t.Fatalf("the command does not run: %s", stderr)
+		}
+		interrupt(t, cmd.Process)
+		_ = cmd.Wait() // its status is looked at below
+		if cmd.ProcessState.ExitCode() != 130 || stdout.String() != "begun\n" {
+			t.Errorf("berth run = %d with %q, want 130; stderr:\n%s", cmd.ProcessState.ExitCode(), stdout, stderr)
+		}
+		if run := m.newest(); run.Status != berth.RunCancelled {
+			t.Errorf("the run is %s, want cancelled", run.Status)
+		}
+		if !within(endWait, func() bool { return processes(marker) == 0 }) {
+			t.Errorf("%d processes are left", processes(marker))
+		}
+	})
 }
 
 func TestARunThatCannotStartTellsWhatToDo(t *testing.T) {
@@ -191,23 +195,24 @@ func TestAFailedPrepareStepDecidesTheRun(t *testing.T) {
 }
 
 func TestJSONEventsHoldTheWholeOutput(t *testing.T) {
-	m := newMachine(t)
-	r := m.ok("run", "--json", "-e", "local", "-c", "head -c 100000 /dev/zero | tr '\\0' x")
-	var output bytes.Buffer
-	for line := range strings.Lines(r.stdout) {
-		var e berth.Event
-		if err := json.Unmarshal([]byte(line), &e); err != nil {
-			t.Fatalf("%v in %q", err, line)
-		}
-		if e.Output != nil {
-			for _, f := range e.Output.Frames {
-				output.Write(f.Data)
+	onEveryMachine(t, func(t *testing.T, m *machine) {
+		r := m.ok("run", "--json", "-e", m.environment, "-c", "head -c 100000 /dev/zero | tr '\\0' x")
+		var output bytes.Buffer
+		for line := range strings.Lines(r.stdout) {
+			var e berth.Event
+			if err := json.Unmarshal([]byte(line), &e); err != nil {
+				t.Fatalf("%v in %q", err, line)
+			}
+			if e.Output != nil {
+				for _, f := range e.Output.Frames {
+					output.Write(f.Data)
+				}
 			}
 		}
-	}
-	if output.String() != strings.Repeat("x", 100000) {
-		t.Errorf("%d bytes of output, want 100000", output.Len())
-	}
+		if output.String() != strings.Repeat("x", 100000) {
+			t.Errorf("%d bytes of output, want 100000", output.Len())
+		}
+	})
 }
 
 func TestServeInTheForeground(t *testing.T) {
@@ -275,24 +280,25 @@ func TestDoctorOnAHealthyMachine(t *testing.T) {
 }
 
 func TestAServerThatDiesDuringARunIsStartedAgain(t *testing.T) {
-	m := newMachine(t)
-	cmd, stdout, stderr := m.command("run", "-e", "local", "-c", "for i in 1 2 3 4 5 6; do echo $i; sleep 0.3; done")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if !within(endWait, func() bool {
-		f, err := embedded.Find(t.Context(), m.data)
-		return err == nil && f.PID > 0 && processes("for i in 1 2 3") > 0
-	}) {
-		t.Fatal("the command does not run")
-	}
-	time.Sleep(300 * time.Millisecond) // somewhere in the middle
-	found, err := embedded.Find(t.Context(), m.data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	kill(t, found.PID)
-	if err := cmd.Wait(); err != nil || stdout.String() != "1\n2\n3\n4\n5\n6\n" {
-		t.Errorf("berth run: %v with %q, want every line once\n%s", err, stdout, stderr)
-	}
+	onEveryMachine(t, func(t *testing.T, m *machine) {
+		cmd, stdout, stderr := m.command("run", "-e", m.environment, "-c", "for i in 1 2 3 4 5 6; do echo $i; sleep 0.3; done")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if !within(endWait, func() bool {
+			f, err := embedded.Find(t.Context(), m.data)
+			return err == nil && f.PID > 0 && processes("for i in 1 2 3") > 0
+		}) {
+			t.Fatal("the command does not run")
+		}
+		time.Sleep(300 * time.Millisecond) // somewhere in the middle
+		found, err := embedded.Find(t.Context(), m.data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kill(t, found.PID)
+		if err := cmd.Wait(); err != nil || stdout.String() != "1\n2\n3\n4\n5\n6\n" {
+			t.Errorf("berth run: %v with %q, want every line once\n%s", err, stdout, stderr)
+		}
+	})
 }

@@ -23,7 +23,7 @@ import (
 )
 
 // These tests build the program and use it as people do: real processes, a real
-// server in the background, real runs on provider local.
+// server in the background, real runs.
 
 const (
 	buildLimit   = 5 * time.Minute
@@ -85,6 +85,15 @@ type machine struct {
 	data    string
 	dir     string
 	env     []string
+	// environment is the one to run in.
+	environment string
+}
+
+// onEveryMachine runs a test on a machine whose runs are on provider local, and on
+// one with Docker.
+func onEveryMachine(t *testing.T, test func(t *testing.T, m *machine)) {
+	t.Run("local", func(t *testing.T) { test(t, newMachine(t)) })
+	t.Run("docker", func(t *testing.T) { test(t, newDockerMachine(t)) })
 }
 
 func newMachine(t *testing.T) *machine {
@@ -100,7 +109,7 @@ func newMachine(t *testing.T) *machine {
 		t.Fatal(err)
 	}
 	root := t.TempDir()
-	m := &machine{t: t, program: program, data: filepath.Join(root, "data"), dir: filepath.Join(root, "work")}
+	m := &machine{t: t, program: program, data: filepath.Join(root, "data"), dir: filepath.Join(root, "work"), environment: "local"}
 	if err := os.MkdirAll(m.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -131,6 +140,9 @@ func (m *machine) clean() {
 		for _, item := range list.Items {
 			if !berth.RunStatus(item.Status).Ended() {
 				m.run(what, verb, item.ID)
+				if what == "runs" && !within(endWait, func() bool { return m.show(item.ID).Status.Ended() }) {
+					m.t.Errorf("run %s does not end", item.ID)
+				}
 			}
 		}
 	}
@@ -222,7 +234,7 @@ func (m *machine) newest() berth.Run {
 // its command runs.
 func (m *machine) live() string {
 	m.t.Helper()
-	id := strings.TrimSpace(m.ok("run", "-q", "-d", "-e", "local", "--", "sleep", "600").stdout)
+	id := strings.TrimSpace(m.ok("run", "-q", "-d", "-e", m.environment, "--", "sleep", "600").stdout)
 	if !within(endWait, func() bool { return m.show(id).Status == berth.RunRunning }) {
 		m.t.Fatalf("run %s does not run", id)
 	}

@@ -1,45 +1,18 @@
 package embedded_test
 
 import (
-	"net"
 	"strings"
 	"testing"
-
-	"github.com/moby/moby/client"
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/gitsource/gitservertest"
 	"github.com/berth-dev/berth/shared/sandbox/docker/dockertest"
 )
 
-// bridgeAddress is this machine on the network that containers have by default.
-func bridgeAddress(t *testing.T) string {
-	t.Helper()
-	found, err := dockertest.Engine(t).NetworkInspect(t.Context(), "bridge", client.NetworkInspectOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	bridge, err := net.InterfaceByName(found.Network.Options["com.docker.network.bridge.name"])
-	if err != nil {
-		dockertest.Missing(t, "the engine has no bridge on this machine: "+err.Error())
-	}
-	addresses, err := bridge.Addrs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, a := range addresses {
-		if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil {
-			return n.IP.String()
-		}
-	}
-	t.Fatalf("the bridge %s has no IPv4 address", bridge.Name)
-	return ""
-}
-
 // gitServer serves a repository where containers reach it.
 func gitServer(t *testing.T) *gitservertest.Server {
 	t.Helper()
-	return gitservertest.Start(t, gitservertest.Options{Address: net.JoinHostPort(bridgeAddress(t), "0")})
+	return gitservertest.Start(t, gitservertest.Options{Address: dockertest.Bridge(t) + ":0"})
 }
 
 func TestARunHasTheCodeOfItsGitTarget(t *testing.T) {
