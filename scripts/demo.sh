@@ -16,7 +16,8 @@ work=$(mktemp -d)
 server=
 secret="demo-$(od -An -N12 -tx1 /dev/urandom | tr -d ' \n')"
 
-export BERTH_DATA_DIR=$work/data XDG_CONFIG_HOME=$work/config
+mkdir "$work/tmp"
+export BERTH_DATA_DIR=$work/data XDG_CONFIG_HOME=$work/config TMPDIR=$work/tmp
 unset BERTH_SERVER BERTH_TOKEN BERTH_ENVIRONMENT
 export GOFLAGS= GOTOOLCHAIN=local
 
