@@ -149,6 +149,8 @@ func pullReason(image, arch string, authenticated bool, err error) *berth.Reason
 	switch {
 	case has("no matching manifest"):
 		return imageReason("the image "+image+" is not there for linux/"+arch+": "+words, "Choose an image for linux/"+arch+", or one for several architectures.")
+	case has("operating system"):
+		return imageReason(message, "Choose an image for linux/"+arch+".")
 	case has("unauthorized", "authentication required", "no basic auth credentials", "denied", "incorrect username or password"):
 		if authenticated {
 			return imageReason(message, "The registry does not take the credentials that the server has for it: check them, and that the image is spelt right.")
