@@ -87,7 +87,7 @@ func newAPI(cfg Config) (*API, error) {
 	a.transfers = transfer.New(transfer.Config{
 		Table: cfg.Records.Table, Blobs: cfg.Blobs, Clock: cfg.Clock, IDs: cfg.IDs,
 		Provider: cfg.Plane.Provider, Sandbox: cfg.Records.FindSandbox, Notifier: cfg.Records.Notifier,
-		SigningKey: cfg.SigningKey, Prefix: Prefix, Logger: a.log,
+		SigningKey: cfg.SigningKey, Prefix: Prefix, Logger: a.log, Attached: !cfg.Embedded,
 	})
 	a.keys = &access.Keys{Records: cfg.Records, Clock: cfg.Clock, IDs: cfg.IDs, Random: cfg.Random}
 	if cfg.Random == nil {

@@ -56,7 +56,7 @@ func transferOperations() []operation {
 }
 
 // signed adds the URL, under the address that the client knows the server by.
-func (a *API) signed(ctx context.Context, t berth.Transfer) berth.Transfer {
+func (a *API) signed(ctx context.Context, t berth.Transfer) (berth.Transfer, error) {
 	base := strings.TrimRight(a.cfg.PublicURL, "/")
 	if base == "" {
 		r := exchangeOf(ctx).r
@@ -66,8 +66,9 @@ func (a *API) signed(ctx context.Context, t berth.Transfer) berth.Transfer {
 		}
 		base = scheme + "://" + r.Host
 	}
-	t.URL = a.transfers.URL(base, t)
-	return t
+	var err error
+	t.URL, err = a.transfers.URL(ctx, base, t)
+	return t, err
 }
 
 func (a *API) createTransfer(ctx context.Context, in *KeyParams) (*created[berth.Transfer], error) {
@@ -97,12 +98,13 @@ func (a *API) createTransfer(ctx context.Context, in *KeyParams) (*created[berth
 	if err == nil && replayed {
 		t, err = a.transfers.Find(ctx, resource)
 	}
+	if err == nil {
+		t, err = a.signed(ctx, t)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return &created[berth.Transfer]{
-		Location: Prefix + "/transfers/" + t.ID, Replayed: replayedHeader(replayed), Body: a.signed(ctx, t),
-	}, nil
+	return &created[berth.Transfer]{Location: Prefix + "/transfers/" + t.ID, Replayed: replayedHeader(replayed), Body: t}, nil
 }
 
 func checkTransfer(f *faults, req berth.TransferRequest) {
@@ -140,18 +142,24 @@ func (a *API) findTransfer(ctx context.Context, in *findTransferInput) (*body[be
 		t, err := a.transfers.Find(ctx, id)
 		return t, t.Status != berth.TransferMoving, err
 	})
+	if err == nil {
+		t, err = a.signed(ctx, t)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return &body[berth.Transfer]{a.signed(ctx, t)}, nil
+	return &body[berth.Transfer]{t}, nil
 }
 
 func (a *API) commitTransfer(ctx context.Context, in *TransferParams) (*body[berth.Transfer], error) {
 	t, err := a.transfers.Commit(ctx, berth.FoldID(in.ID))
+	if err == nil {
+		t, err = a.signed(ctx, t)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return &body[berth.Transfer]{a.signed(ctx, t)}, nil
+	return &body[berth.Transfer]{t}, nil
 }
 
 func (a *API) writeTransferData(ctx context.Context, in *signedInput) (*empty, error) {

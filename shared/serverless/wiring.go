@@ -71,7 +71,7 @@ func Open(lookup Lookup) (*Wiring, error) {
 	if w.orchestrator, err = stepfn.New(sfn.NewFromConfig(config), v.StateMachine); err != nil {
 		return nil, berth.Wrap(err, "BERTH_STATE_MACHINE")
 	}
-	w.blobs = s3.New(s3sdk.NewFromConfig(config, func(o *s3sdk.Options) { o.UsePathStyle = v.Endpoint != "" }), v.Bucket)
+	w.blobs = s3.NewPresigned(s3sdk.NewFromConfig(config, func(o *s3sdk.Options) { o.UsePathStyle = v.Endpoint != "" }), v.Bucket)
 	w.secrets = secretsmanager.New(secretssdk.NewFromConfig(config), v.Installation, clock)
 	w.Records = &records.Store{
 		Table: dynamo.New(dynamodb.NewFromConfig(config), v.Table, clock), Blobs: w.blobs, Clock: clock, IDs: w.ids,
@@ -104,7 +104,8 @@ func (w *Wiring) API() httpapi.Config {
 		Records: w.Records, Providers: w.providers, Secrets: w.secrets, Orchestrator: w.orchestrator, IDs: w.ids, Clock: w.clock,
 		ServerDefault: w.Variables.DefaultEnvironment, Installation: w.Variables.Installation, Logger: w.Logger,
 	}
-	// The routes whose URLs it signs are the embedded server's.
+	// The routes whose URLs it signs are the embedded server's; blobs in S3 have
+	// URLs of their own.
 	unused := make([]byte, 32)
 	_, _ = rand.Read(unused) // it never fails
 	return httpapi.Config{

@@ -17,10 +17,13 @@ const (
 	renewal    = lease / 3
 	closeTime  = 10 * time.Second // to record the end of a move
 	maxMessage = 512
+	// attachedTime is how long an attached move may take: a gateway gives up after
+	// 29 s, and the end has to be recorded.
+	attachedTime = 25 * time.Second
 )
 
-// Commit begins to move the file, in the background. A transfer that moves or is
-// done stays as it is. Errors: not_found, conflict when an upload has no bytes yet.
+// Commit begins to move the file, in the background unless the service is
+// attached. A transfer that moves or is done stays as it is. Errors: not_found, conflict when an upload has no bytes yet.
 func (s *Service) Commit(ctx context.Context, id string) (berth.Transfer, error) {
 	rec, version, err := s.find(ctx, id)
 	if err != nil {
@@ -55,7 +58,13 @@ func (s *Service) Commit(ctx context.Context, id string) (berth.Transfer, error)
 		return rec.Transfer, err
 	}
 	m := &move{service: s, provider: provider, ref: berth.RefOf(sb), rec: rec, version: version}
-	s.moves.Go(m.run)
+	if s.cfg.Attached {
+		ctx, cancel := context.WithTimeout(ctx, attachedTime)
+		defer cancel()
+		m.run(ctx)
+		return s.Find(context.WithoutCancel(ctx), id)
+	}
+	s.moves.Go(func() { m.run(s.base) })
 	return rec.Transfer, nil
 }
 
@@ -68,13 +77,15 @@ type move struct {
 	version  int64
 }
 
-func (m *move) run() {
-	ctx := m.service.base
+func (m *move) run(ctx context.Context) {
 	var err error
 	if m.rec.Direction == berth.TransferUpload {
 		err = m.upload(ctx)
 	} else {
 		err = m.download(ctx)
+	}
+	if err != nil && m.service.cfg.Attached && ctx.Err() != nil {
+		err = berth.Errorf(berth.CodeTimedOut, "the file could not be moved in %d s: it is too big, or the sandbox is too slow", attachedTime/time.Second)
 	}
 	m.rec.Status = berth.TransferDone
 	m.rec.ExpiresAt = m.service.cfg.Clock.Now().Add(validity)

@@ -25,6 +25,15 @@ type Config struct {
 	SigningKey []byte
 	// Prefix is in front of the API's paths.
 	Prefix string
+	// Attached lets Commit return when the file has moved, for where nothing runs
+	// on behind an answer.
+	Attached bool
+}
+
+// Presigner is the optional power of blobs to be read and written by whoever has
+// a signed URL, without the server.
+type Presigner interface {
+	URL(ctx context.Context, method, key string, validity time.Duration) (string, error)
 }
 
 // Service keeps transfers and moves their files.

@@ -1,6 +1,7 @@
 package transfer
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -11,12 +12,16 @@ import (
 	"github.com/berth-dev/berth/shared/berth"
 )
 
-// URL is the signed address of a transfer's bytes on the server at base. It
-// needs no token.
-func (s *Service) URL(base string, t berth.Transfer) string {
+// URL is the signed address of a transfer's bytes, where the blobs are when they
+// have one, else on the server at base. It needs no token.
+func (s *Service) URL(ctx context.Context, base string, t berth.Transfer) (string, error) {
+	if blobs, ok := s.cfg.Blobs.(Presigner); ok {
+		address, err := blobs.URL(ctx, t.Method, blobOf(t.ID), t.ExpiresAt.Sub(s.cfg.Clock.Now()))
+		return address, berth.Wrap(err, "addressing the bytes of transfer "+t.ID)
+	}
 	expires := strconv.FormatInt(t.ExpiresAt.Unix(), 10)
 	q := url.Values{"expires": {expires}, "signature": {hex.EncodeToString(s.sign(t.Method, t.ID, expires))}}
-	return base + s.cfg.Prefix + "/transfers/" + t.ID + "/data?" + q.Encode()
+	return base + s.cfg.Prefix + "/transfers/" + t.ID + "/data?" + q.Encode(), nil
 }
 
 func (s *Service) sign(method, id, expires string) []byte {
