@@ -51,7 +51,7 @@ func (p Policy) Check(e berth.Environment) []berth.Problem {
 
 func disabled(kind berth.ProviderKind) string {
 	if kind == berth.ProviderLocal {
-		return "the local provider is off on this server: it runs commands on the server itself; start the server with --allow-local to turn it on"
+		return "the local provider is off on this server: it runs commands on the server itself; start a server with berth serve --allow-local to have it, as one on AWS has no machine for it"
 	}
 	return "the " + string(kind) + " provider is off on this server"
 }

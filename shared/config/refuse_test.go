@@ -240,7 +240,7 @@ func TestThePolicyDecidesWhatAServerRuns(t *testing.T) {
 		t.Errorf("docker off: %v", err)
 	}
 	in.Policy.Providers = []berth.ProviderKind{berth.ProviderDocker}
-	const off = "the local provider is off on this server: it runs commands on the server itself; start the server with --allow-local to turn it on"
+	const off = "the local provider is off on this server: it runs commands on the server itself; start a server with berth serve --allow-local to have it, as one on AWS has no machine for it"
 	in.Request.Environment = "local"
 	_, err = config.Resolve(in)
 	if got := refusalOf(t, err); !errors.Is(err, config.ErrProviderDisabled) || got.Code != berth.CodeNotFound || got.Problems[0].Message != "environment local does not exist: "+off {

@@ -33,7 +33,7 @@ func Off(kind berth.ProviderKind, why string) berth.Provider { return off{kind: 
 
 // switchOn says how each provider is turned on.
 var switchOn = map[berth.ProviderKind]string{
-	berth.ProviderLocal:   "It runs commands on the server itself. Switch it on with berth serve --allow-local.",
+	berth.ProviderLocal:   "It runs commands on the server itself. Start a server with berth serve --allow-local to have it; one on AWS has no machine for it.",
 	berth.ProviderDocker:  "Switch it on by starting Docker on the server, or by adding a host: berth host add.",
 	berth.ProviderDaytona: "Switch it on by giving the server a Daytona API key.",
 	berth.ProviderSSH:     "Switch it on by giving the server an SSH key.",
