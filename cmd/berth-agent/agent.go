@@ -17,6 +17,7 @@ type agent struct {
 	options     serveOptions
 	minFreeDisk int64
 	logger      *slog.Logger
+	registries  registries
 
 	mu     sync.Mutex // guards what follows: a first caller may come late
 	opened *opened
@@ -28,7 +29,7 @@ type agent struct {
 func (a *agent) handler(token string) (*agentapi.Server, error) {
 	config := agentapi.Config{
 		Token: token, Capacity: a.options.dir.capacity, MinFreeDisk: a.minFreeDisk, Version: version.Info(""),
-		Clock: a.options.clock, Logger: a.logger,
+		Credentials: a.registries.lend, Clock: a.options.clock, Logger: a.logger,
 	}
 	owner, err := a.owner()
 	if err != nil {
@@ -76,7 +77,7 @@ func (a *agent) open(id berth.InstallationID) (agentapi.Providers, error) {
 	if err := a.options.dir.setOwner(id); err != nil {
 		return nil, err
 	}
-	all, err := a.options.openProviders(id, a.logger)
+	all, err := a.options.openProviders(id, &a.registries, a.logger)
 	if err != nil {
 		return nil, err
 	}

@@ -80,7 +80,8 @@ func startProcess(t *testing.T, kind berth.ProviderKind) *process {
 func (p *process) command(args ...string) *exec.Cmd {
 	args = append(append([]string{
 		"serve", "--data-dir", string(p.dir), "--listen", p.listen, "--guest", p.guest, "--verbose",
-		"--allow-local=" + strconv.FormatBool(p.kind == berth.ProviderLocal), "--docker=" + strconv.FormatBool(p.kind == berth.ProviderDocker),
+		"--docker", map[bool]string{true: "auto", false: "off"}[p.kind == berth.ProviderDocker],
+		"--allow-local=" + strconv.FormatBool(p.kind == berth.ProviderLocal),
 	}, p.more...), args...)
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), agentEnv+"="+strings.Join(args, "|"))

@@ -38,7 +38,7 @@ func (o *opened) Close() error {
 }
 
 // openProviders takes up what an earlier agent left running.
-func (o *serveOptions) openProviders(installation berth.InstallationID, logger *slog.Logger) (*opened, error) {
+func (o *serveOptions) openProviders(installation berth.InstallationID, registries *registries, logger *slog.Logger) (*opened, error) {
 	all := &opened{Providers: agentapi.Providers{}}
 	if o.allowLocal {
 		guest, err := o.guestFor(runtime.GOARCH)
@@ -53,12 +53,12 @@ func (o *serveOptions) openProviders(installation berth.InstallationID, logger *
 		}
 		all.add(p)
 	}
-	if o.docker.on {
-		p, err := o.openDocker(installation, logger)
+	if o.docker.use != dockerOff {
+		p, err := o.openDocker(installation, registries, logger)
 		switch {
 		case err == nil:
 			all.add(p)
-		case berth.CodeOf(err) == berth.CodeUnavailable && !o.docker.wanted && o.allowLocal:
+		case berth.CodeOf(err) == berth.CodeUnavailable && o.allowLocal:
 			logger.Warn("the provider docker is off", "error", err)
 		default:
 			return nil, errors.Join(err, all.Close())

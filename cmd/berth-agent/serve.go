@@ -46,10 +46,9 @@ sandboxes go on when it ends, and are taken up again at the next start. It serve
 one installation: the one that is named, else the first whose server calls.`,
 		Example: `  berth-agent serve --listen 10.0.0.7:7443
   berth-agent serve --data-dir /srv/berth-agent --token-file /etc/berth/agent-token --allow-mount /srv/cache
-  berth-agent serve --docker=false --allow-local`,
+  berth-agent serve --docker=off --allow-local`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o.docker.wanted = cmd.Flags().Changed("docker")
 			return serve(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -71,9 +70,12 @@ one installation: the one that is named, else the first whose server calls.`,
 // another agent has the data folder; unavailable for a folder, address or guest
 // that cannot be used; invalid.
 func serve(ctx context.Context, o serveOptions, stdout, stderr io.Writer) error {
-	if !o.allowLocal && !o.docker.on {
+	if o.docker.use != dockerAuto && o.docker.use != dockerOff {
+		return berth.FieldErrorf(berth.CodeInvalid, "--docker", "must be %s or %s", dockerAuto, dockerOff)
+	}
+	if !o.allowLocal && o.docker.use == dockerOff {
 		return &berth.Error{
-			Code: berth.CodeInvalid, Message: "no provider is on", Remediation: "leave --docker=false away, or switch another on with --allow-local",
+			Code: berth.CodeInvalid, Message: "no provider is on", Remediation: "leave --docker=off away, or switch another on with --allow-local",
 		}
 	}
 	minFreeDisk, err := berth.ParseSize(o.minFreeDisk)
@@ -91,11 +93,6 @@ func serve(ctx context.Context, o serveOptions, stdout, stderr io.Writer) error 
 	if _, err := o.guestFor(runtime.GOARCH); err != nil {
 		return err // rather than when the first server calls
 	}
-	if o.docker.auth != "" {
-		if _, err := readAuths(o.docker.auth); err != nil {
-			return err
-		}
-	}
 	token, err := privatefile.OpenToken(o.tokenFile)
 	if err != nil {
 		return err
@@ -109,7 +106,12 @@ func serve(ctx context.Context, o serveOptions, stdout, stderr io.Writer) error 
 		return err
 	}
 	defer file.Close()
-	a := &agent{options: o, minFreeDisk: minFreeDisk, logger: newLogger(file, o.verbose)}
+	a := &agent{options: o, minFreeDisk: minFreeDisk, logger: newLogger(file, o.verbose), registries: registries{file: o.docker.auth}}
+	if o.docker.auth != "" {
+		if _, err := a.registries.read(); err != nil {
+			return err
+		}
+	}
 	defer a.close()
 	handler, err := a.handler(token)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/guest/wire"
 	"github.com/berth-dev/berth/shared/hostagent/agentapi"
 	"github.com/berth-dev/berth/shared/privatefile"
 	"github.com/berth-dev/berth/shared/sandbox/remote"
@@ -34,7 +35,7 @@ type agent struct {
 // openAgent makes a provider for each kind, of an agent if there is one. One that
 // does not answer is no error: the server comes up, and runs wait for it. Error:
 // invalid.
-func openAgent(o Options, installation berth.InstallationID, logger *slog.Logger) (*agent, error) {
+func openAgent(o Options, s stores, logger *slog.Logger) (*agent, error) {
 	a := &agent{kinds: o.Agent.Kinds, logger: logger}
 	if o.Agent.URL == "" {
 		return a, nil
@@ -54,9 +55,13 @@ func openAgent(o Options, installation berth.InstallationID, logger *slog.Logger
 		a.kinds = []berth.ProviderKind{berth.ProviderDocker}
 	}
 	for _, kind := range a.kinds {
-		p, err := remote.New(remote.Config{
-			URL: o.Agent.URL, Fingerprint: fingerprint, Token: token, Kind: kind, Installation: installation, Clock: o.Clock,
-		})
+		config := remote.Config{
+			URL: o.Agent.URL, Fingerprint: fingerprint, Token: token, Kind: kind, Installation: s.installation.ID, Clock: o.Clock,
+		}
+		if kind == berth.ProviderDocker {
+			config.Credentials = agentCredentials(s.secrets)
+		}
+		p, err := remote.New(config)
 		if err != nil {
 			return nil, atFlag("--agent", err)
 		}
@@ -91,6 +96,21 @@ func atFlag(flag string, err error) error {
 	named := *e
 	named.Field = flag
 	return &named
+}
+
+// agentCredentials lends the agent what the server would pull with itself.
+func agentCredentials(secrets berth.Secrets) func(context.Context, string) (agentapi.RegistryCredentials, error) {
+	find := registryCredentials(secrets)
+	return func(ctx context.Context, registry string) (agentapi.RegistryCredentials, error) {
+		lent := agentapi.RegistryCredentials{Registry: registry}
+		found, err := find(ctx, registry)
+		if err != nil || found == nil {
+			return lent, err
+		}
+		lent.Username = wire.Text(found.Username)
+		lent.Password, lent.IdentityToken = agentapi.Secret{SecretValue: found.Password}, agentapi.Secret{SecretValue: found.IdentityToken}
+		return lent, nil
+	}
 }
 
 // greetLimit is how long the agent has to say what it is.

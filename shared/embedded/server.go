@@ -94,7 +94,7 @@ func newEngine(p paths, o Options, s stores, logger *slog.Logger) (*engine, erro
 	if err != nil {
 		return nil, err
 	}
-	agent, err := openAgent(o, s.installation.ID, logger)
+	agent, err := openAgent(o, s, logger)
 	if err != nil {
 		return nil, err
 	}

@@ -28,6 +28,9 @@ type Config struct {
 	// It is called with the installation that the first caller with the token
 	// names, and again when it failed.
 	Adopt func(context.Context, berth.InstallationID) (Providers, error)
+	// Credentials, if set, is told of the registry's of each sandbox before it is
+	// made.
+	Credentials func(RegistryCredentials)
 	// Capacity looks at the host.
 	Capacity func() (Capacity, error)
 	// MinFreeDisk is how many bytes have to be free for a new sandbox.

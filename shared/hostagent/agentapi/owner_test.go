@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -74,6 +75,38 @@ func TestASandboxIsMadeForTheOwner(t *testing.T) {
 	spec.Installation = "mine"
 	if diff := cmp.Diff(spec, e.provider.provisioned); diff != "" {
 		t.Errorf("provisioned (-want +got)\n%s", diff)
+	}
+}
+
+func TestCredentialsOfARegistryAreLentAndNotLogged(t *testing.T) {
+	t.Parallel()
+	var lent []string
+	e := newEdge(t, func(c *agentapi.Config) {
+		c.Credentials = func(r agentapi.RegistryCredentials) {
+			lent = append(lent, fmt.Sprintf("%s %s %s %s %v", r.Registry, r.Username, r.Password.Reveal(), r.IdentityToken.Reveal(), r.Empty()))
+		}
+	})
+	form := agentapi.Provision{Run: "r", Environment: json.RawMessage("{}"), Registry: &agentapi.RegistryCredentials{
+		Registry: "host:5000", Username: "u\xff", Password: agentapi.Secret{SecretValue: berth.NewSecretValue([]byte("canary-5f2b7c"))},
+	}}
+	for range 2 {
+		body, err := json.Marshal(form)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := e.do(http.MethodPut, sandbox, string(body)); got.status != http.StatusOK {
+			t.Fatalf("%d %s", got.status, got.body)
+		}
+		form.Registry = &agentapi.RegistryCredentials{Registry: "docker.io"}
+	}
+	if got := e.do(http.MethodPut, sandbox, `{"run":"r","environment":{}}`); got.status != http.StatusOK {
+		t.Errorf("without any: %d %s", got.status, got.body)
+	}
+	if diff := cmp.Diff([]string{"host:5000 u\xff canary-5f2b7c  false", "docker.io    true"}, lent); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if text := e.log.String() + fmt.Sprintf("%v %+v", *form.Registry, form); strings.Contains(text, "canary") || strings.Contains(text, "Y2FuYXJ5") {
+		t.Errorf("the log is %s", text)
 	}
 }
 

@@ -34,6 +34,9 @@ func provision(x *exchange) error {
 	if reason != nil {
 		return x.answer(Sandbox{ID: spec.ID, Run: spec.Run, Status: berth.SandboxFailed, Reason: reason})
 	}
+	if keep := x.server.config.Credentials; keep != nil && p.Registry != nil {
+		keep(*p.Registry)
+	}
 	state, err := x.provider.Provision(x.r.Context(), spec)
 	if err != nil {
 		return err

@@ -45,7 +45,7 @@ const (
 )
 
 // Secret carries a secret value. This is the one place where such a value is
-// encoded: in the body that starts a command.
+// encoded: in the bodies that start a command and make a sandbox.
 type Secret struct{ berth.SecretValue }
 
 // MarshalText writes the value itself, as base64.

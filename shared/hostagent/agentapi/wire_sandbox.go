@@ -17,6 +17,8 @@ type Provision struct {
 	Directory   string            `json:"directory,omitempty"`
 	Labels      map[string]string `json:"labels,omitempty"`
 	Host        berth.HostID      `json:"host,omitempty"`
+	// Registry is not of the spec: see RegistryCredentials.
+	Registry *RegistryCredentials `json:"registry,omitempty"`
 }
 
 // ProvisionOf converts to the wire.

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"strings"
@@ -10,7 +11,8 @@ import (
 	"github.com/berth-dev/berth/shared/hostagent/agentapi"
 )
 
-// Config is what a Provider needs. All but Patience and Clock are required.
+// Config is what a Provider needs. All but Credentials, Patience and Clock are
+// required.
 type Config struct {
 	// URL is the agent's address, https://host:port.
 	URL string
@@ -20,6 +22,9 @@ type Config struct {
 	// Kind is which of the agent's providers this one stands for.
 	Kind         berth.ProviderKind
 	Installation berth.InstallationID
+	// Credentials finds those of a registry, such as docker.io or host:5000, for the
+	// agent to pull with.
+	Credentials func(ctx context.Context, registry string) (agentapi.RegistryCredentials, error)
 	// Patience is how long a call is repeated while no connection holds: 3 s when
 	// zero, not at all when negative.
 	Patience time.Duration

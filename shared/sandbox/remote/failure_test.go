@@ -345,6 +345,50 @@ func TestARequestCarriesItsAddressAndNothingElseInTheURL(t *testing.T) {
 	}
 }
 
+func TestARegistrysCredentialsGoWithTheSandbox(t *testing.T) {
+	t.Parallel()
+	var bodies []agentapi.Provision
+	s := newScript(t, func(w http.ResponseWriter, r *http.Request) {
+		var p agentapi.Provision
+		if err := json.NewDecoder(r.Body).Decode(&p); err != nil {
+			t.Error(err)
+		}
+		bodies = append(bodies, p)
+		w.Header().Set("Content-Type", agentapi.MediaJSON)
+		fmt.Fprint(w, "{}")
+	})
+	c := s.config()
+	c.Credentials = func(_ context.Context, registry string) (agentapi.RegistryCredentials, error) {
+		if registry == "broken.example" {
+			return agentapi.RegistryCredentials{}, berth.Errorf(berth.CodeInvalid, "no such JSON")
+		}
+		return agentapi.RegistryCredentials{Registry: registry, Password: agentapi.Secret{SecretValue: berth.NewSecretValue([]byte("for " + registry))}}, nil
+	}
+	provision := func(p *remote.Provider, image *string) error {
+		_, err := p.Provision(t.Context(), berth.SandboxSpec{ID: ref.ID, Environment: berth.Environment{Image: berth.Image{Docker: image}}})
+		return err
+	}
+	private, broken, malformed := "host:5000/a/b:1", "broken.example/a", "A B"
+	p := dial(t, c)
+	for image, want := range map[*string]string{&private: "host:5000", nil: "docker.io"} {
+		bodies = nil
+		if err := provision(p, image); err != nil || bodies[0].Registry == nil || bodies[0].Registry.Registry != want ||
+			string(bodies[0].Registry.Password.Reveal()) != "for "+want {
+			t.Errorf("for %s: %+v, %v", want, bodies, err)
+		}
+	}
+	bodies = nil
+	if err := provision(p, &malformed); err != nil || bodies[0].Registry != nil {
+		t.Errorf("for no image: %+v, %v", bodies, err)
+	}
+	if err := provision(p, &broken); berth.CodeOf(err) != berth.CodeInvalid || len(bodies) != 1 {
+		t.Errorf("for credentials that cannot be read: %v", err)
+	}
+	if err := provision(dial(t, s.config()), &private); err != nil || bodies[1].Registry != nil {
+		t.Errorf("without credentials: %+v, %v", bodies, err)
+	}
+}
+
 func TestURLsAndTokensThatCanBeNoneAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ url, token string }{

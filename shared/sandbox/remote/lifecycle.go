@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -19,7 +20,30 @@ func (p *Provider) Provision(ctx context.Context, spec berth.SandboxSpec) (berth
 	if err != nil {
 		return berth.SandboxState{}, fmt.Errorf("encoding a sandbox: %w", err)
 	}
+	if body.Registry, err = p.registry(ctx, spec.Environment); err != nil {
+		return berth.SandboxState{}, berth.Wrap(err, "finding the credentials of the image's registry")
+	}
 	return p.state(ctx, p.sandbox(http.MethodPut, berth.SandboxRef{ID: spec.ID}), body)
+}
+
+// usualRegistry is that of images without one.
+const usualRegistry = "docker.io"
+
+// registry has the credentials that the image of e is pulled with.
+func (p *Provider) registry(ctx context.Context, e berth.Environment) (*agentapi.RegistryCredentials, error) {
+	if p.config.Credentials == nil {
+		return nil, nil
+	}
+	image := berth.DefaultDockerImage
+	if e.Image.Docker != nil {
+		image = *e.Image.Docker
+	}
+	ref, err := berth.ParseImage(image)
+	if err != nil {
+		return nil, nil // the provider says what is wrong with it
+	}
+	found, err := p.config.Credentials(ctx, cmp.Or(ref.Registry, usualRegistry))
+	return &found, err
 }
 
 // Describe asks the agent.
