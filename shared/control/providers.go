@@ -33,7 +33,7 @@ func Off(kind berth.ProviderKind, why string) berth.Provider { return off{kind: 
 
 // switchOn says how each provider is turned on.
 var switchOn = map[berth.ProviderKind]string{
-	berth.ProviderLocal:   "It runs commands on the server itself. Start a server with berth serve --allow-local to have it; one on AWS has no machine for it.",
+	berth.ProviderLocal:   "It runs commands on the server itself. Switch it on with berth serve --allow-local.",
 	berth.ProviderDocker:  "Switch it on by starting Docker on the server, or by adding a host: berth host add.",
 	berth.ProviderDaytona: "Switch it on by giving the server a Daytona API key.",
 	berth.ProviderSSH:     "Switch it on by giving the server an SSH key.",
@@ -52,6 +52,17 @@ func (p Providers) Find(kind berth.ProviderKind) (berth.Provider, error) {
 		return provider, nil
 	}
 	return nil, &berth.Error{Code: berth.CodeUnsupported, Field: "provider", Message: message, Remediation: switchOn[kind]}
+}
+
+// Reasons says why providers are off, of those that could not be switched on.
+func (p Providers) Reasons() map[berth.ProviderKind]string {
+	reasons := map[berth.ProviderKind]string{}
+	for kind, provider := range p {
+		if o, is := provider.(off); is {
+			reasons[kind] = o.why
+		}
+	}
+	return reasons
 }
 
 // All returns the providers in the order of documents.

@@ -79,10 +79,11 @@ func Open(lookup Lookup) (*Wiring, error) {
 	return w, nil
 }
 
-// openProviders are the providers that functions reach. The local one is not
-// among them: it runs commands on the server itself, and here that would be a
-// function that ends in a moment.
-func openProviders() control.Providers { return control.NewProviders() }
+// openProviders are the providers that functions reach.
+func openProviders() control.Providers {
+	return control.NewProviders(control.Off(berth.ProviderLocal,
+		"it runs commands on the server itself, and a server on AWS is functions that end in a moment"))
+}
 
 // Runner has the tasks of the state machine.
 func (w *Wiring) Runner() *runner.Runner {

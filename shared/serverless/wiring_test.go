@@ -112,7 +112,7 @@ func TestTheLocalProviderIsOffWithTheReason(t *testing.T) {
 	}
 	_, err = w.Runner().Providers.Find(berth.ProviderLocal)
 	var coded *berth.Error
-	if !errors.As(err, &coded) || coded.Code != berth.CodeUnsupported || !strings.Contains(coded.Remediation, "server itself") {
+	if !errors.As(err, &coded) || coded.Code != berth.CodeUnsupported || !strings.Contains(coded.Message, "on AWS") {
 		t.Errorf("Find(local) = %v, want unsupported that says why", err)
 	}
 }
