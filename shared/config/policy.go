@@ -16,6 +16,8 @@ var ErrProviderDisabled = errors.New("provider is off")
 type Policy struct {
 	// Providers are on. Local is one that servers have to opt in to.
 	Providers []berth.ProviderKind
+	// Off is why providers are off, of those where there is more to say.
+	Off map[berth.ProviderKind]string
 	// Mounts are the host directories that docker.extra_mounts may name, with
 	// all below them. Links are resolved by the host that mounts.
 	Mounts []string
@@ -31,7 +33,7 @@ func (p Policy) Enabled(kind berth.ProviderKind) bool { return slices.Contains(p
 func (p Policy) Check(e berth.Environment) []berth.Problem {
 	var problems berth.Problems
 	if !p.Enabled(e.Provider) {
-		problems.Add(berth.Problem{Location: "provider", Message: disabled(e.Provider)})
+		problems.Add(berth.Problem{Location: "provider", Message: p.disabled(e.Provider)})
 	}
 	if e.Docker == nil {
 		return problems.List()
@@ -49,7 +51,10 @@ func (p Policy) Check(e berth.Environment) []berth.Problem {
 	return problems.List()
 }
 
-func disabled(kind berth.ProviderKind) string {
+func (p Policy) disabled(kind berth.ProviderKind) string {
+	if why := p.Off[kind]; why != "" {
+		return "the " + string(kind) + " provider is off on this server: " + why
+	}
 	if kind == berth.ProviderLocal {
 		return "the local provider is off on this server: it runs commands on the server itself; start a server with berth serve --allow-local to have it, as one on AWS has no machine for it"
 	}

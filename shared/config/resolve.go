@@ -85,7 +85,7 @@ func (m *merger) finish(in Input) (berth.Environment, []berth.Problem, error) {
 func mergeEnvironment(in Input, layers []*layer) (*merger, error) {
 	id, named := selectEnvironment(in, layers)
 	if id == berth.LocalEnvironmentID && !in.Policy.Enabled(berth.ProviderLocal) {
-		return nil, &berth.Error{Code: berth.CodeNotFound, Field: named, Message: "environment local does not exist: " + disabled(berth.ProviderLocal), Cause: ErrProviderDisabled}
+		return nil, &berth.Error{Code: berth.CodeNotFound, Field: named, Message: "environment local does not exist: " + in.Policy.disabled(berth.ProviderLocal), Cause: ErrProviderDisabled}
 	}
 	m := &merger{tree: map[string]any{}, origins: origins{}}
 	base, found, err := findServerEnvironment(in, id)

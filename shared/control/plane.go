@@ -46,7 +46,7 @@ func (p *Plane) environ() runner.Environ {
 
 func (p *Plane) policy() config.Policy {
 	policy := p.Policy
-	policy.Providers = p.Providers.Kinds()
+	policy.Providers, policy.Off = p.Providers.Kinds(), p.Providers.Reasons()
 	return policy
 }
 
