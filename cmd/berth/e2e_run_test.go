@@ -122,7 +122,8 @@ func TestADetachedRunCanBeShownAndFollowed(t *testing.T) {
 func TestCtrlCCancelsARealRun(t *testing.T) {
 	onEveryMachine(t, func(t *testing.T, m *machine) {
 		marker := fmt.Sprintf("sleep 601.%d", os.Getpid())
-		cmd, stdout, stderr := m.command("run", "-e", m.environment, "-c", "echo begun; "+marker)
+		// Only the command itself has the marker, not the berth that asks for it.
+		cmd, stdout, stderr := m.command("run", "-e", m.environment, "-c", fmt.Sprintf("echo begun; sleep 601.$((%d))", os.Getpid()))
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
