@@ -99,9 +99,9 @@ func (m Machine) execution(id berth.ExecutionID) string {
 	return strings.Replace(m.ARN, ":stateMachine:", ":execution:", 1) + ":" + string(id)
 }
 
-// PlainCauses replaces in JSON what Step Functions makes of a failed function's
+// plainCauses replaces in JSON what Step Functions makes of a failed function's
 // error, which is more JSON, by its message: causes look like the interpreter's.
-func PlainCauses(t *testing.T, text string) string {
+func plainCauses(t *testing.T, text string) string {
 	t.Helper()
 	var object map[string]any
 	if json.Unmarshal([]byte(text), &object) != nil {
