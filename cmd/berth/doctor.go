@@ -27,8 +27,10 @@ func doctorCommand(a *app) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check this machine and the server",
-		Long: `Check what berth needs: the data folder, the server, bash, the guest, git, Docker,
-the local provider, the clock. Each line is pass, warn or fail, with what to do.
+		Long: `Check what berth needs: the data folder, the server, bash, the guest, git, the
+Docker engine with its version, socket and disk, the local provider, the clock, and
+the environment of runs that name none. When its image is on this machine, a short
+container without a network looks for bash and git in it. Each line is pass, warn or fail, with what to do.
 A server is started when none is configured and none runs. Ends with 1 when a
 check fails.`,
 		Example: "  berth doctor\n  berth doctor --json",
@@ -65,11 +67,11 @@ func (a *app) doctor(ctx context.Context, asJSON bool) error {
 // checks are those of this machine, which matter when the server is to run here,
 // and those of the server.
 func (a *app) checks() []func(context.Context) []finding {
-	tools := []func(context.Context) []finding{a.checkGit, a.checkDocker}
-	if server, err := a.configuredServer(); server != "" || err != nil {
-		return append(tools, a.checkContext, a.checkServer)
+	server := []func(context.Context) []finding{a.checkContext, a.checkServer, a.checkDefaultEnvironment}
+	if configured, err := a.configuredServer(); configured != "" || err != nil {
+		return append([]func(context.Context) []finding{a.checkGit}, server...)
 	}
-	return append([]func(context.Context) []finding{a.checkDataFolder, a.checkBash, a.checkGuest}, append(tools, a.checkContext, a.checkServer)...)
+	return append([]func(context.Context) []finding{a.checkDataFolder, a.checkBash, a.checkGuest, a.checkGit, a.checkDocker}, server...)
 }
 
 func (a *app) printFindings(findings []finding, ok, asJSON bool) error {

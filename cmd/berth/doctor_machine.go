@@ -88,18 +88,6 @@ func (a *app) checkGit(ctx context.Context) []finding {
 	return said("git", pass, out, "")
 }
 
-func (a *app) checkDocker(ctx context.Context) []finding {
-	const name, toDo = "docker", "install Docker and start it, to use environments of provider docker"
-	if _, err := exec.LookPath("docker"); err != nil {
-		return said(name, warn, "docker is not installed", toDo)
-	}
-	out, err := tool(ctx, "docker", "version", "--format", "{{.Server.Version}} on {{.Server.Os}}/{{.Server.Arch}}")
-	if err != nil {
-		return said(name, warn, "the engine does not answer: "+err.Error(), toDo+"; your user may need the group docker")
-	}
-	return said(name, pass, "engine "+out, "")
-}
-
 // tool runs a program for a short while and returns the first line of its output.
 func tool(ctx context.Context, name string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, toolLimit)

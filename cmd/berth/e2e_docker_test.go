@@ -3,6 +3,7 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"strings"
@@ -126,4 +127,37 @@ func TestAnImageThatIsMissingIsToldOnceAndLeavesNothing(t *testing.T) {
 		t.Errorf("without bash berth run = %d, want 125", r.status)
 	}
 	mustContain(t, "stderr", r.stderr, "bash_missing", "to do: ")
+}
+
+func TestDoctorLooksIntoTheDefaultImage(t *testing.T) {
+	m := newDockerMachine(t)
+	for image, want := range map[string]struct {
+		status, says string
+		code         int
+	}{
+		dockertest.Debian:                                   {pass, "with bash and git", 0},
+		dockertest.Image(t, dockertest.Static):              {warn, "without git", 0},
+		dockertest.Image(t, dockertest.NoBash):              {fail, "no /bin/bash", 1},
+		"berth-test/no-such:1":                              {warn, "the first run pulls it", 0},
+		"127.0.0.1:1/a/b@sha256:" + strings.Repeat("a", 64): {warn, "the first run pulls it", 0},
+	} {
+		m.ok("env", "edit", "default", "--set", "image.docker="+image)
+		r := m.run("doctor", "--json")
+		var report doctorReport
+		if err := json.Unmarshal([]byte(r.stdout), &report); err != nil || r.status != want.code || report.OK != (want.code == 0) {
+			t.Errorf("%s: berth doctor = %d, %v, want %d\n%s", image, r.status, err, want.code, r.stdout)
+		}
+		if got := report.status("image"); got != want.status || !strings.Contains(r.stdout, image) || !strings.Contains(r.stdout, want.says) {
+			t.Errorf("%s: the image is %s, want %s and %q\n%s", image, got, want.status, want.says, r.stdout)
+		}
+		for _, check := range []string{"docker", "docker disk", "default environment"} {
+			if got := report.status(check); got != pass {
+				t.Errorf("%s is %s, want pass\n%s", check, got, r.stdout)
+			}
+		}
+	}
+	list, err := dockertest.Engine(t).ContainerList(t.Context(), client.ContainerListOptions{All: true, Filters: client.Filters{}.Add("label", "dev.berth.doctor")})
+	if err != nil || len(list.Items) > 0 {
+		t.Errorf("the doctor left %+v, %v", list.Items, err)
+	}
 }
