@@ -5,6 +5,7 @@ package docker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -15,8 +16,10 @@ import (
 
 	cerrdefs "github.com/containerd/errdefs"
 	"github.com/moby/moby/client"
+	"golang.org/x/sys/unix"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/guest/proctree"
 )
 
 // engine is the Docker engine. Every call to it has a deadline, and its errors
@@ -71,6 +74,50 @@ func (e *engine) ping(ctx context.Context) error {
 	}
 	return nil
 }
+
+// process finds the engine's process. It is nobody's where the engine accepts no
+// connection, as one does that is being stopped although it goes on answering
+// over those that it has. Where somebody else listens for the engine, that
+// process stays the same.
+func (e *engine) process() (p proctree.Process, accepts bool) {
+	conn, err := net.DialTimeout("unix", e.socket, probeTimeout)
+	if err != nil {
+		return p, false
+	}
+	defer conn.Close()
+	raw, err := conn.(*net.UnixConn).SyscallConn()
+	if err != nil {
+		return p, false
+	}
+	_ = raw.Control(func(fd uintptr) {
+		if peer, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
+			p, _ = proctree.Read(int(peer.Pid))
+		}
+	})
+	return p, true
+}
+
+// restartTime is how long after its start an engine may end what it finds.
+const restartTime = 30 * time.Second
+
+// took reports whether a container that was started by the engine of another
+// process, and ended at that time, ended with its engine.
+func (e *engine) took(by string, at time.Time) bool {
+	p, accepts := e.process()
+	if !accepts {
+		return true
+	}
+	now, err := proctree.Now()
+	if err != nil || by == "" || by == processName(p) {
+		return false
+	}
+	const tick = 10 * time.Millisecond
+	started := time.Now().Add(-time.Duration(now-p.StartTime) * tick)
+	return at.Before(started.Add(restartTime))
+}
+
+// processName tells a process from every other of this start of the machine.
+func processName(p proctree.Process) string { return fmt.Sprintf("%d:%d", p.PID, p.StartTime) }
 
 // call bounds one call to the engine.
 func (e *engine) call(ctx context.Context, doing string, f func(context.Context) error) error {

@@ -31,6 +31,7 @@ type meta struct {
 	// SandboxStart names the present start. Boot, PID and StartTime are its guest:
 	// the State.Pid of the container after that start.
 	SandboxStart string    `json:"sandbox_start,omitempty"`
+	Engine       string    `json:"engine,omitempty"` // its process at that start
 	Boot         string    `json:"boot,omitempty"`
 	PID          int       `json:"pid,omitempty"`
 	StartTime    uint64    `json:"start_time,omitempty"`

@@ -84,7 +84,10 @@ func (b *box) startGuest(ctx context.Context) (*berth.Reason, error) {
 		b.agent.End()
 		return b.notStarted(found), nil
 	}
-	err = b.record(func(m *meta) { m.PID, m.StartTime, m.Volumes = process.PID, process.StartTime, volumesOf(found) })
+	engine, _ := b.provider.engine.process()
+	err = b.record(func(m *meta) {
+		m.PID, m.StartTime, m.Engine, m.Volumes = process.PID, process.StartTime, processName(engine), volumesOf(found)
+	})
 	if err != nil {
 		b.agent.End()
 		return nil, err

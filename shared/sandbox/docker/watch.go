@@ -122,7 +122,7 @@ func (b *box) lostExit(start string) *berth.Exit {
 	}
 	code := -1
 	if e.Reason == berth.ExitOutOfMemory {
-		code = 137
+		code = killed
 	}
 	return &berth.Exit{Code: code, Reason: e.Reason, Message: e.Text}
 }
@@ -155,6 +155,9 @@ func (b *box) findReason(ctx context.Context, fault string) *berth.Reason {
 		case err != nil:
 			return lost("the sandbox's container has ended, and the Docker engine does not say why")
 		case found.State != nil && !found.State.Running:
+			if b.endedWithEngine(found.State) {
+				return engineStopped
+			}
 			return endReason(found)
 		}
 		// The engine learns of the end a little later than this process.
@@ -163,6 +166,18 @@ func (b *box) findReason(ctx context.Context, fault string) *berth.Reason {
 		}
 	}
 }
+
+// endedWithEngine reports whether a container ended because its engine did.
+func (b *box) endedWithEngine(s *container.State) bool {
+	if s.ExitCode != killed || s.OOMKilled {
+		return false
+	}
+	finished, err := time.Parse(time.RFC3339Nano, s.FinishedAt)
+	return err == nil && b.provider.engine.took(b.present().Engine, finished)
+}
+
+// killed is the status of a process that ended by KILL.
+const killed = 137
 
 // endReason puts the engine's record of an end into words.
 func endReason(found container.InspectResponse) *berth.Reason {
@@ -178,7 +193,7 @@ func endReason(found container.InspectResponse) *berth.Reason {
 		}
 	}
 	message := fmt.Sprintf("the sandbox's container has ended with status %d", s.ExitCode)
-	if s.ExitCode == 137 {
+	if s.ExitCode == killed {
 		message = "the sandbox's container was killed from outside"
 	}
 	if s.Error != "" {
