@@ -48,6 +48,12 @@ func (p Providers) Find(kind berth.ProviderKind) (berth.Provider, error) {
 	case nil:
 	case off:
 		message += ": " + provider.why
+	case *late:
+		opened, why := provider.find()
+		if opened != nil {
+			return opened, nil
+		}
+		message += ": " + why
 	default:
 		return provider, nil
 	}
@@ -58,18 +64,25 @@ func (p Providers) Find(kind berth.ProviderKind) (berth.Provider, error) {
 func (p Providers) Reasons() map[berth.ProviderKind]string {
 	reasons := map[berth.ProviderKind]string{}
 	for kind, provider := range p {
-		if o, is := provider.(off); is {
-			reasons[kind] = o.why
+		switch provider := provider.(type) {
+		case off:
+			reasons[kind] = provider.why
+		case *late:
+			if opened, why := provider.find(); opened == nil {
+				reasons[kind] = why
+			}
 		}
 	}
 	return reasons
 }
 
-// All returns the providers in the order of documents.
+// All returns the providers that are on, in the order of documents.
 func (p Providers) All() []berth.Provider {
 	var all []berth.Provider
-	for _, kind := range p.Kinds() {
-		all = append(all, p[kind])
+	for _, kind := range berth.ProviderKinds {
+		if provider, err := p.Find(kind); err == nil {
+			all = append(all, provider)
+		}
 	}
 	return all
 }
@@ -77,10 +90,8 @@ func (p Providers) All() []berth.Provider {
 // Kinds returns which are on, in the order of documents.
 func (p Providers) Kinds() []berth.ProviderKind {
 	var kinds []berth.ProviderKind
-	for _, kind := range berth.ProviderKinds {
-		if _, err := p.Find(kind); err == nil {
-			kinds = append(kinds, kind)
-		}
+	for _, provider := range p.All() {
+		kinds = append(kinds, provider.Kind())
 	}
 	return kinds
 }

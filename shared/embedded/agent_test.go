@@ -102,7 +102,7 @@ func serveWith(t *testing.T, agent embedded.Agent) (api *client.Client, logged f
 	var text bytes.Buffer
 	go func() {
 		ended <- embedded.Run(ctx, embedded.Options{
-			DataDir: dir, ConfigDir: dir + "-config", Agent: agent, Ready: func(url string) { ready <- url },
+			DataDir: dir, ConfigDir: dir + "-config", Agent: agent, Docker: embedded.Docker{Off: true}, Ready: func(url string) { ready <- url },
 			Log: writerFunc(func(b []byte) (int, error) {
 				mu.Lock()
 				defer mu.Unlock()
@@ -221,7 +221,7 @@ func TestWrongAgentOptionsNameTheirFlag(t *testing.T) {
 		tt.change(&agent)
 		dir := filepath.Join(t.TempDir(), "data")
 		err := embedded.Run(t.Context(), embedded.Options{
-			DataDir: dir, ConfigDir: dir + "-config", Agent: agent, Log: io.Discard, AllowLocal: true, GuestPath: "/bin/true",
+			DataDir: dir, ConfigDir: dir + "-config", Agent: agent, Docker: embedded.Docker{Off: true}, Log: io.Discard, AllowLocal: true, GuestPath: "/bin/true",
 		})
 		if berth.CodeOf(err) != berth.CodeInvalid || !strings.HasPrefix(err.Error(), tt.flag+":") || strings.Contains(err.Error(), agentToken) {
 			t.Errorf("%s: %v", tt.name, err)

@@ -34,8 +34,8 @@ func (d Docker) policy() config.Policy {
 // of a config.json of the docker client.
 const dockerAuths = "DOCKER_AUTHS"
 
-// openDocker makes the provider of this machine's engine; one that cannot be used
-// is off, with the reason.
+// openDocker makes the provider of this machine's engine. While there is none that
+// can be used it is off, with the reason.
 func openDocker(p paths, o Options, s stores, logger *slog.Logger) berth.Provider {
 	switch {
 	case o.Docker.Off:
@@ -43,7 +43,25 @@ func openDocker(p paths, o Options, s stores, logger *slog.Logger) berth.Provide
 	case o.Agent.URL != "" && (len(o.Agent.Kinds) == 0 || slices.Contains(o.Agent.Kinds, berth.ProviderDocker)):
 		return nil // it is the agent's
 	}
-	provider, err := docker.New(docker.Config{
+	config := dockerConfig(p, o, s, logger)
+	told := ""
+	return control.Late(berth.ProviderDocker, o.Clock, func() (berth.Provider, string) {
+		provider, err := docker.New(config)
+		if err == nil {
+			logger.Info("the docker provider is on")
+			return provider, ""
+		}
+		why := reasonText(err)
+		if why != told {
+			logger.Info("the docker provider is off", "error", err)
+			told = why
+		}
+		return nil, why
+	})
+}
+
+func dockerConfig(p paths, o Options, s stores, logger *slog.Logger) docker.Config {
+	return docker.Config{
 		Root: p.containers(), Installation: s.installation.ID, Host: o.Docker.Host,
 		Guest: func(arch string) (string, error) {
 			if o.GuestPath != "" {
@@ -55,12 +73,7 @@ func openDocker(p paths, o Options, s stores, logger *slog.Logger) berth.Provide
 		Guarded:     guarded(o),
 		Credentials: registryCredentials(s.secrets),
 		Clock:       o.Clock, Logger: logger,
-	})
-	if err != nil {
-		logger.Info("the docker provider is off", "error", err)
-		return control.Off(berth.ProviderDocker, reasonText(err))
 	}
-	return provider
 }
 
 // guarded are the server's own folders.
