@@ -16,6 +16,7 @@ import (
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/privatefile"
+	"github.com/berth-dev/berth/shared/sandbox/docker/dockertest"
 	"github.com/berth-dev/berth/shared/sandbox/remote"
 )
 
@@ -191,8 +192,20 @@ func TestAHostWithoutRoomRefusesASandboxWithTheReason(t *testing.T) {
 
 func TestASecretIsNeitherInTheAgentsFolderNorItsOutput(t *testing.T) {
 	t.Parallel()
+	t.Run("local", func(t *testing.T) {
+		t.Parallel()
+		secretStaysOut(t, berth.ProviderLocal)
+	})
+	t.Run("docker", func(t *testing.T) {
+		t.Parallel()
+		dockertest.Image(t, dockertest.Static)
+		secretStaysOut(t, berth.ProviderDocker)
+	})
+}
+
+func secretStaysOut(t *testing.T, kind berth.ProviderKind) {
 	const canary = "canary-5f2b7c-of-the-agent"
-	agent := startProcess(t, berth.ProviderLocal)
+	agent := startProcess(t, kind)
 	p := agent.connect(t)
 	ref := ready(t, p)
 	spec := berth.CommandSpec{
