@@ -18,7 +18,7 @@ import (
 
 const (
 	folder  = "/run/berth"
-	patient = time.Second // how long an agent is listened to
+	patient = 2 * time.Second // how long an agent is tried, and listened to
 )
 
 func main() {
@@ -41,45 +41,49 @@ func main() {
 
 func succeeded(format string, args ...any) { fmt.Printf("succeeded: "+format+"\n", args...) }
 
-// connect introduces itself as the guest, in every way, and asks for an answer.
+// connect introduces itself as the guest, in every way and again and again, and
+// waits for the agent to ask for something.
 func connect() {
 	dir, err := os.Open(folder)
 	if err != nil {
 		fmt.Println("no folder:", err)
 		return
 	}
-	tries := 0
-	for _, hello := range []string{
-		`{"version":1,"pid":1,"sandbox_start":""}`, `{"version":1,"pid":1}`, `{"version":1,"pid":1,"sandbox_start":"0"}`,
-	} {
-		conn, err := wire.Dial(dir)
-		if err != nil {
-			fmt.Println("dial:", err)
-			continue
-		}
-		tries++
-		_ = conn.Send(wire.Message{Header: wire.Header{Op: wire.OpHello, Params: []byte(hello)}})
-		// An exit and a notice that nobody asked for.
-		_ = conn.Send(wire.Message{Header: wire.Header{ID: 1, Op: wire.OpReply, Params: []byte(`{}`)}})
-		_ = conn.Send(wire.Message{Header: wire.Header{Op: wire.OpLook, Params: []byte(`{"id":"victim"}`)}})
-		got := make(chan wire.Message, 1)
-		go func() {
-			if m, err := conn.Receive(); err == nil {
-				got <- m
+	for deadline := time.Now().Add(patient); time.Now().Before(deadline); {
+		for _, hello := range []string{
+			`{"version":1,"pid":1,"sandbox_start":""}`, `{"version":1,"pid":1}`, `{"version":1,"pid":1,"sandbox_start":"0"}`,
+		} {
+			conn, err := wire.Dial(dir)
+			if err != nil {
+				continue // the agent is away
 			}
-			close(got)
-		}()
-		select {
-		case m, ok := <-got:
-			if ok {
-				succeeded("the agent asked for %s", m.Op)
-			}
-		case <-time.After(patient):
-			succeeded("the agent keeps the connection open")
+			pretend(conn, hello)
 		}
-		conn.Close()
 	}
-	fmt.Println("connections:", tries)
+	fmt.Println("tried")
+}
+
+func pretend(conn *wire.Conn, hello string) {
+	defer conn.Close()
+	_ = conn.Send(wire.Message{Header: wire.Header{Op: wire.OpHello, Params: []byte(hello)}})
+	// An exit and a notice that nobody asked for.
+	_ = conn.Send(wire.Message{Header: wire.Header{ID: 1, Op: wire.OpReply, Params: []byte(`{}`)}})
+	_ = conn.Send(wire.Message{Header: wire.Header{Op: wire.OpLook, Params: []byte(`{"id":"victim"}`)}})
+	got := make(chan wire.Message, 1)
+	go func() {
+		if m, err := conn.Receive(); err == nil {
+			got <- m
+		}
+		close(got)
+	}()
+	select {
+	case m, ok := <-got:
+		if ok {
+			succeeded("the agent asked for %s", m.Op)
+		}
+	case <-time.After(patient):
+		succeeded("the agent keeps the connection open")
+	}
 }
 
 // memory reaches for the guest's memory and descriptors.
