@@ -37,6 +37,7 @@ on this machine find it, and its token, there.`,
 		Example: `  berth serve
   berth serve --listen 127.0.0.1:8080 --data-dir /srv/berth
   berth serve --environment ci --allow-local=false
+  berth serve --allow-mount /srv/cache --allow-network-mode host
   berth serve --agent https://10.0.0.7:7443 --agent-fingerprint sha256:4b5e… --agent-token-file agent-token`,
 		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), f) },
@@ -45,7 +46,7 @@ on this machine find it, and its token, there.`,
 	flags.StringVar(&f.listen, "listen", embedded.DefaultListen, "`host:port` to listen on; port 0 lets the system choose")
 	flags.StringVar(&f.environment, "environment", "", "environment `slug` of runs that name none")
 	flags.BoolVar(&f.allowLocal, "allow-local", true, "let runs work on this machine itself, without isolation (provider local)")
-	flags.StringVar(&f.docker, "docker", dockerAuto, "`use` of this machine's Docker engine: auto when one answers at the start, or off")
+	flags.StringVar(&f.docker, "docker", dockerAuto, "`use` of this machine's Docker engine: auto, as soon as one answers, or off")
 	flags.StringVar(&f.engine.Host, "docker-host", "", "`address` of the engine, such as unix:///run/docker.sock; DOCKER_HOST or the usual one unless given")
 	flags.StringArrayVar(&f.engine.AllowMounts, "allow-mount", nil, "`directory` that environments may mount into containers, with all below it; may be repeated")
 	flags.StringArrayVar(&f.engine.AllowNetworkModes, "allow-network-mode", nil, "`mode` that docker.network_mode may have beside bridge and none, such as host; may be repeated")
