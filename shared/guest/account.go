@@ -17,18 +17,21 @@ import (
 )
 
 const (
-	passwdFile = "/etc/passwd"
-	groupFile  = "/etc/group"
-	// maxAccounts bounds what is read of either, in bytes.
+	// maxAccounts bounds what is read of either file, in bytes.
 	maxAccounts = 8 << 20
 	maxID       = 1<<31 - 1
 )
 
-// findIdentity resolves the user of an image, "user", "user:group" or either as
+// accounts are the files that an image names its users and groups in.
+type accounts struct{ passwd, group string }
+
+var imageAccounts = accounts{"/etc/passwd", "/etc/group"}
+
+// find resolves the user of an image, "user", "user:group" or either as
 // a number, as engines do it: names are looked up, numbers need no entry, and
 // supplementary groups come only without a group of one's own. An empty user is
 // root. Errors: invalid, for a name without an entry.
-func findIdentity(spec string) (*identity, error) {
+func (a accounts) find(spec string) (*identity, error) {
 	userArg, groupArg, _ := strings.Cut(spec, ":")
 	if userArg == "" {
 		userArg = "0"
@@ -36,7 +39,7 @@ func findIdentity(spec string) (*identity, error) {
 	who := &identity{home: "/"}
 	uid, numeric := parseID(userArg)
 	name, found := "", false
-	err := eachLine(passwdFile, func(fields []string) bool {
+	err := eachLine(a.passwd, func(fields []string) bool {
 		if len(fields) < 4 {
 			return true
 		}
@@ -55,22 +58,22 @@ func findIdentity(spec string) (*identity, error) {
 	case err != nil:
 		return nil, err
 	case !found && !numeric:
-		return nil, noAccount("user", userArg, passwdFile)
+		return nil, noAccount("user", userArg)
 	case !found:
 		who.uid = uid
 	}
-	if err := who.findGroups(name, groupArg); err != nil {
+	if err := a.findGroups(who, name, groupArg); err != nil {
 		return nil, err
 	}
 	return who, nil
 }
 
 // findGroups sets the group that was asked for, or adds those that name is in.
-func (i *identity) findGroups(name, groupArg string) error {
+func (a accounts) findGroups(i *identity, name, groupArg string) error {
 	gid, numeric := parseID(groupArg)
 	found := false
 	var more []int
-	err := eachLine(groupFile, func(fields []string) bool {
+	err := eachLine(a.group, func(fields []string) bool {
 		if len(fields) < 3 {
 			return true
 		}
@@ -95,7 +98,7 @@ func (i *identity) findGroups(name, groupArg string) error {
 	case err != nil:
 		return err
 	case groupArg != "" && !found && !numeric:
-		return noAccount("group", groupArg, groupFile)
+		return noAccount("group", groupArg)
 	case groupArg != "" && !found:
 		i.gid = gid
 	}
@@ -103,9 +106,9 @@ func (i *identity) findGroups(name, groupArg string) error {
 	return nil
 }
 
-func noAccount(kind, name, file string) error {
+func noAccount(kind, name string) error {
 	return &berth.Error{
-		Code: berth.CodeInvalid, Field: "image.docker", Message: fmt.Sprintf("the image's %s %q is not in its %s", kind, name, file),
+		Code: berth.CodeInvalid, Field: "image.docker", Message: fmt.Sprintf("the image has no %s %q, which it is to run as", kind, name),
 		Remediation: "Add it to the image, or name the " + kind + " by its number in the image's USER.",
 	}
 }

@@ -15,7 +15,7 @@ import (
 // prepare is what process 1 of a container does first: it finds the user that
 // the image names, and makes the workspace, which is that user's.
 func (g *Guest) prepare() (err error) {
-	if g.user, err = findIdentity(g.config.User); err != nil {
+	if g.user, err = imageAccounts.find(g.config.User); err != nil {
 		return err
 	}
 	if !g.config.KeepHome {

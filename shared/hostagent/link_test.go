@@ -14,6 +14,7 @@ import (
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/guest/wire"
+	"github.com/berth-dev/berth/shared/spool"
 )
 
 // dialGuest connects to the socket as a guest does; the test itself is the peer.
@@ -185,4 +186,120 @@ func TestASpoolFarPastItsCapIsReported(t *testing.T) {
 		}
 	}
 	s.looked("../../etc/passwd") // is no command
+}
+
+func TestNoProcessIsTheGuestWhileItsNumberIsNotKnown(t *testing.T) {
+	t.Parallel()
+	s := openSandbox(t, SandboxConfig{NamesStarts: true})
+	if err := s.Listen("s1"); err != nil {
+		t.Fatal(err)
+	}
+	// What an engine says of a container that does not run, and what the kernel
+	// says of a peer that it does not show.
+	s.Expect(0)
+	s.Expect(-1)
+	conn := dialGuest(t, s.config.SocketDir, "")
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		for {
+			m, err := conn.Receive()
+			if err != nil {
+				return
+			}
+			_ = conn.Send(wire.Message{Header: wire.Header{ID: m.ID, Op: wire.OpReply}})
+		}
+	}()
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if err := s.Probe(ctx); berth.CodeOf(err) != berth.CodeTimedOut {
+		t.Errorf("Probe while nobody is expected: %v", err)
+	}
+	// The same connection is the guest's once it is known.
+	s.Expect(os.Getpid())
+	if err := s.Probe(t.Context()); err != nil {
+		t.Errorf("Probe: %v", err)
+	}
+	// And nobody takes that back.
+	s.Expect(os.Getpid() + 1)
+	if err := s.Probe(t.Context()); err != nil {
+		t.Errorf("Probe again: %v", err)
+	}
+	conn.Close()
+	<-answered
+}
+
+func TestAGuestWithoutANameIsTakenOnlyWhereStartsAreNamedForIt(t *testing.T) {
+	t.Parallel()
+	s := openSandbox(t, SandboxConfig{})
+	if err := s.Listen("s1"); err != nil {
+		t.Fatal(err)
+	}
+	s.Expect(os.Getpid())
+	dialGuest(t, s.config.SocketDir, "")
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if err := s.Probe(ctx); berth.CodeOf(err) != berth.CodeTimedOut {
+		t.Errorf("Probe: %v", err)
+	}
+}
+
+func TestASharedSocketIsOpenToOtherUsersAndItsFolderIsNotWritable(t *testing.T) {
+	t.Parallel()
+	for shared, want := range map[bool][2]os.FileMode{true: {0o755, 0o666}, false: {0o700, 0}} {
+		s := openSandbox(t, SandboxConfig{Shared: shared})
+		if err := s.Listen("s1"); err != nil {
+			t.Fatal(err)
+		}
+		dir, err := os.Stat(s.config.SocketDir)
+		if err != nil || dir.Mode().Perm() != want[0] {
+			t.Errorf("shared %v: the folder %v, %v", shared, dir.Mode(), err)
+		}
+		socket, err := os.Stat(filepath.Join(s.config.SocketDir, wire.SocketName))
+		if err != nil || shared && socket.Mode().Perm() != want[1] {
+			t.Errorf("shared %v: the socket %v, %v", shared, socket.Mode(), err)
+		}
+	}
+}
+
+func TestHowAStartEndedIsTheExitOfItsCommands(t *testing.T) {
+	t.Parallel()
+	s := openSandbox(t, SandboxConfig{LostExit: func(start string) *berth.Exit {
+		if start == "s1" {
+			return &berth.Exit{Code: 137, Reason: berth.ExitOutOfMemory}
+		}
+		return nil
+	}})
+	for id, start := range map[berth.CommandID]string{"first": "s1", "second": "s2"} {
+		f, err := s.spools.open(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, _, err := spool.OpenWriter(f)
+		if err == nil {
+			err = w.WriteStart(spool.Start{Command: id, SandboxStart: start})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+	}
+	for id, want := range map[berth.CommandID]berth.ExitReason{"first": berth.ExitOutOfMemory, "second": berth.ExitLost} {
+		state, err := s.DescribeCommand(t.Context(), id)
+		if err != nil || state.Exit == nil || state.Exit.Reason != want {
+			t.Errorf("DescribeCommand(%s) = %+v, %v", id, state.Exit, err)
+		}
+		for offset := int64(0); ; {
+			out, err := s.ReadOutput(t.Context(), id, offset, 0, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if offset = out.Next; out.Ended {
+				if out.Exit.Reason != want {
+					t.Errorf("ReadOutput(%s) ends %+v", id, out.Exit)
+				}
+				break
+			}
+		}
+	}
 }
