@@ -16,6 +16,7 @@ import (
 	"github.com/moby/moby/client"
 	"github.com/moby/moby/client/pkg/versions"
 
+	"github.com/berth-dev/berth/shared/embedded"
 	"github.com/berth-dev/berth/shared/terminal"
 )
 
@@ -134,7 +135,7 @@ func (a *app) checkEngine(ctx context.Context, api *client.Client) []finding {
 // engineDisk is about the disk that images and containers are on.
 func engineDisk(dir string) []finding {
 	const name = "docker disk"
-	free, err := freeBytes(dir)
+	free, err := embedded.FreeBytes(dir)
 	if err != nil {
 		return said(name, warn, "the free space of "+terminal.Clean(dir)+" is not known: "+err.Error(), "")
 	}

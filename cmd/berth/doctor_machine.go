@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/berth-dev/berth/shared/embedded"
 	"github.com/berth-dev/berth/shared/guestbin"
 	"github.com/berth-dev/berth/shared/terminal"
 )
@@ -35,7 +36,7 @@ func (a *app) checkDataFolder(context.Context) []finding {
 	if len(dir) > longPath {
 		findings = append(findings, finding{name, warn, fmt.Sprintf("its path has %d characters, and some systems limit paths", len(dir)), "choose a shorter one with BERTH_DATA_DIR"})
 	}
-	free, err := freeBytes(dir)
+	free, err := embedded.FreeBytes(dir)
 	switch {
 	case err != nil:
 		return append(findings, finding{"disk", warn, "the free space is not known: " + err.Error(), ""})

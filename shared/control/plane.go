@@ -28,6 +28,8 @@ type Plane struct {
 	// Policy is what the server allows. Which providers are on is taken from
 	// Providers.
 	Policy config.Policy
+	// Room refuses runs while there is no space for their record; nil lets all begin.
+	Room func() error
 	// Directories resolves the directory of local runs; nil is the server's file system.
 	Directories berth.Directories
 }

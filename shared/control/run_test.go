@@ -78,6 +78,11 @@ func TestRunsThatCannotBeAreRefusedAndLeaveNothing(t *testing.T) {
 			},
 			code: berth.CodeInvalid, says: "stages",
 		},
+		"a disk that is full": {
+			set:  func(p *plane) { p.Room = func() error { return berth.Errorf(berth.CodeUnavailable, "no space") } },
+			req:  berth.RunRequest{Environment: "local", Command: []string{"true"}, SourceDirectory: "/"},
+			code: berth.CodeUnavailable, says: "no space",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

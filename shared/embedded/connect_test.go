@@ -46,6 +46,18 @@ func TestFindTakesAServerThatProvesTheToken(t *testing.T) {
 	}
 }
 
+func TestAServerFileThatCannotBeReadNamesNoServer(t *testing.T) {
+	for _, text := range []string{"", "garbage", `{"url":"http://127.0.0.1:1","pid":1`, "[]", "{}"} {
+		p, _ := dataDir(t, "http://127.0.0.1:1")
+		if err := os.WriteFile(p.server(), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Find(t.Context(), p.dir); berth.CodeOf(err) != berth.CodeNotFound {
+			t.Errorf("%q: Find = %v, want not_found", text, err)
+		}
+	}
+}
+
 func TestFindNeverSendsTheTokenToAnotherProgramOnThePort(t *testing.T) {
 	seen := ""
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

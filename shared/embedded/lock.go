@@ -71,7 +71,8 @@ func (p paths) readServer() (ServerFile, error) {
 		return file, unusableDataDir(p.dir, err)
 	}
 	if err := json.Unmarshal(b, &file); err != nil {
-		return file, fmt.Errorf("reading %s: %w", p.server(), err)
+		// The next server writes it anew; until then it names none.
+		return ServerFile{}, fmt.Errorf("reading %s: %w: %w", p.server(), err, fs.ErrNotExist)
 	}
 	return file, nil
 }

@@ -122,6 +122,7 @@ func newEngine(p paths, o Options, s stores, logger *slog.Logger) (*engine, erro
 		Records: s.records, Providers: registry, Secrets: s.secrets, Orchestrator: orchestrator,
 		IDs: s.records.IDs, Clock: o.Clock, ServerDefault: o.Environment,
 		Installation: s.installation.ID, Logger: logger, Policy: o.Docker.policy(),
+		Room: func() error { return checkSpace(o.DataDir, FreeBytes) },
 	}
 	return &engine{plane: plane, runner: r, orchestrator: orchestrator, agent: agent, stores: s, logger: logger}, nil
 }

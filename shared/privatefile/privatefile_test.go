@@ -66,6 +66,8 @@ func TestTokensThatOthersMayReadAndEmptyOnesAreRefused(t *testing.T) {
 		{"by the group", "secret-token", "chmod 600", 0o640},
 		{"by all", "secret-token", "chmod 600", 0o604},
 		{"an empty one", " \n", "is empty", 0o600},
+		{"one of two lines", "secret-token\nx", "more than one token", 0o600},
+		{"one of bytes that no header carries", "secret-token\x00\xff", "visible ASCII", 0o600},
 	} {
 		path := filepath.Join(t.TempDir(), "token")
 		if err := os.WriteFile(path, []byte(tt.text), tt.mode); err != nil {

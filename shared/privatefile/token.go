@@ -29,12 +29,15 @@ func OpenToken(path string) (string, error) {
 	return token, Write(path, []byte(token+"\n"))
 }
 
-// ReadToken reads a token file. One that others may read is refused, as is an
-// empty one.
+// ReadToken reads a token file. One that others may read is refused, as is
+// one that holds no token: nothing, or what no header can carry.
 func ReadToken(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return "", fmt.Errorf("reading the token: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return "", berth.Errorf(berth.CodeInvalid, "the token file %s is no file: remove it", path)
 	}
 	if readableByOthers(info) {
 		return "", berth.Errorf(berth.CodeInvalid, "others may read the token file %s: run `chmod 600 %s`", path, path)
@@ -46,6 +49,9 @@ func ReadToken(path string) (string, error) {
 	token := strings.TrimSpace(string(b))
 	if token == "" {
 		return "", berth.Errorf(berth.CodeInvalid, "the token file %s is empty: remove it, and another token is made at the next start", path)
+	}
+	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", berth.Errorf(berth.CodeInvalid, "the token file %s holds more than one token of visible ASCII characters: remove it, and another token is made at the next start", path)
 	}
 	return token, nil
 }

@@ -1,11 +1,11 @@
 //go:build unix
 
-package main
+package embedded
 
 import "golang.org/x/sys/unix"
 
-// freeBytes is how much an ordinary user can still write below dir.
-func freeBytes(dir string) (int64, error) {
+// FreeBytes is how much an ordinary user can still write below dir.
+func FreeBytes(dir string) (int64, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {
 		return 0, err

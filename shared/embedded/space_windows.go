@@ -1,9 +1,9 @@
-package main
+package embedded
 
 import "golang.org/x/sys/windows"
 
-// freeBytes is how much this user can still write below dir.
-func freeBytes(dir string) (int64, error) {
+// FreeBytes is how much this user can still write below dir.
+func FreeBytes(dir string) (int64, error) {
 	path, err := windows.UTF16PtrFromString(dir)
 	if err != nil {
 		return 0, err
