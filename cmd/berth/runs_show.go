@@ -102,9 +102,9 @@ func statusText(run berth.Run) string {
 
 func commandText(run berth.Run) string {
 	if run.Script != "" {
-		return "bash -c " + terminal.Quote([]string{run.Script})
+		return "bash -c " + berth.ShellQuote(run.Script)
 	}
-	return terminal.Quote(run.Command)
+	return berth.ShellQuote(run.Command...)
 }
 
 func targetText(t berth.Target) string {

@@ -86,7 +86,7 @@ const summaryBytes = 120
 func Summarize(argv []string, script string) string {
 	line := script
 	if len(argv) > 0 {
-		line = strings.Join(argv, " ")
+		line = berth.ShellQuote(argv...)
 	}
 	line = strings.Join(strings.Fields(strings.ToValidUTF8(line, "\uFFFD")), " ")
 	if len(line) <= summaryBytes {

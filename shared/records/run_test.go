@@ -348,6 +348,7 @@ func TestASummaryIsOneLineCutOnARunesEdge(t *testing.T) {
 		want   string
 	}{
 		{argv: []string{"go", "test", "./..."}, want: "go test ./..."},
+		{argv: []string{"sh", "-c", "exit 7"}, want: "sh -c 'exit 7'"},
 		{script: "a\n\tb   c\n", want: "a b c"},
 		{script: "\xff", want: "\uFFFD"},
 		{script: strings.Repeat("é", 100), want: strings.Repeat("é", 58) + "…"},

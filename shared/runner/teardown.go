@@ -138,12 +138,12 @@ const shortID = 12
 func hint(sb berth.Sandbox) string {
 	id := string(sb.ID)[:min(shortID, len(sb.ID))]
 	if sb.Status == berth.SandboxStopped {
-		return "berth sandbox start " + id + " && berth exec " + id + " -- bash"
+		return "berth sandbox start " + id + " && berth exec " + id + " -- bash -i"
 	}
 	if sb.Hint != "" {
 		return sb.Hint
 	}
-	return "berth exec " + id + " -- bash"
+	return "berth exec " + id + " -- bash -i"
 }
 
 // outcomeOfFailure is how a run ends that a task's failure has ended.

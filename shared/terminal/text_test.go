@@ -37,20 +37,6 @@ func TestCleanTextIsFitForATerminal(t *testing.T) {
 	})
 }
 
-func TestQuote(t *testing.T) {
-	t.Parallel()
-	for want, argv := range map[string][]string{
-		"ls -la a/b.go":              {"ls", "-la", "a/b.go"},
-		"sh -c 'echo $X; exit 1' ''": {"sh", "-c", "echo $X; exit 1", ""},
-		`echo 'it'\''s'`:             {"echo", "it's"},
-		"echo 'a\nb' '*' '~' 'é'":    {"echo", "a\nb", "*", "~", "é"},
-	} {
-		if got := Quote(argv); got != want {
-			t.Errorf("Quote(%q) = %s, want %s", argv, got, want)
-		}
-	}
-}
-
 func TestSpan(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[time.Duration]string{

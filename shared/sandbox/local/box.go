@@ -188,7 +188,7 @@ func (b *box) state() berth.SandboxState {
 	defer b.mu.Unlock()
 	s := berth.SandboxState{
 		ID: b.id, Run: b.meta.Run, Status: b.meta.Status, Workspace: b.meta.Workspace, Reason: b.meta.Reason, CreatedAt: b.meta.CreatedAt,
-		Hint: "cd " + shellQuote(b.meta.Workspace),
+		Hint: "cd " + berth.ShellQuote(b.meta.Workspace),
 	}
 	switch {
 	case b.gone || b.agent == nil || s.Status == berth.SandboxDestroyed:

@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -218,5 +217,3 @@ func (b *box) startProcess(bash, start string) (*os.Process, error) {
 }
 
 func refOf(pid int) string { return strconv.Itoa(pid) }
-
-func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

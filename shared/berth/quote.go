@@ -1,14 +1,15 @@
-package terminal
+package berth
 
 import "strings"
 
-// Quote writes an argv as a POSIX shell would read it back.
-func Quote(argv []string) string {
-	words := make([]string, len(argv))
-	for i, w := range argv {
-		words[i] = quoteWord(w)
+// ShellQuote writes words as a person would type them to a POSIX shell: quoted
+// where they must be, and only there.
+func ShellQuote(words ...string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = quoteWord(w)
 	}
-	return strings.Join(words, " ")
+	return strings.Join(quoted, " ")
 }
 
 func quoteWord(w string) string {
