@@ -169,7 +169,7 @@ func (b *box) findReason(ctx context.Context, fault string) *berth.Reason {
 
 // endedWithEngine reports whether a container ended because its engine did.
 func (b *box) endedWithEngine(s *container.State) bool {
-	if s.ExitCode != killed || s.OOMKilled {
+	if s.OOMKilled {
 		return false
 	}
 	finished, err := time.Parse(time.RFC3339Nano, s.FinishedAt)
