@@ -84,11 +84,8 @@ func (a *app) secretValue(name string, f secretFlags) ([]byte, error) {
 		value = bytes.TrimSuffix(value, []byte("\n"))
 		value = bytes.TrimSuffix(value, []byte("\r"))
 	}
-	switch {
-	case len(value) < berth.MinSecretBytes:
-		return nil, berth.FieldErrorf(berth.CodeInvalid, "value", "has %d bytes; it takes %d or more, as shorter ones cannot be masked in output", len(value), berth.MinSecretBytes)
-	case len(value) > berth.MaxSecretBytes:
-		return nil, berth.FieldErrorf(berth.CodeTooLarge, "value", "has more than %d bytes", berth.MaxSecretBytes)
+	if err := berth.CheckSecretValue(value); err != nil {
+		return nil, berth.FieldErrorf(berth.CodeOf(err), "value", "%s", err)
 	}
 	return value, nil
 }

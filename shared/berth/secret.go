@@ -1,6 +1,7 @@
 package berth
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -49,6 +50,19 @@ const (
 // MinSecretBytes is the shortest value that secret set takes: shorter ones
 // cannot be masked without masking ordinary text.
 const MinSecretBytes = 6
+
+// CheckSecretValue refuses a value that could not be masked or stored. White
+// space at its ends does not count, as it cannot be masked. It never shows the
+// value. Errors: invalid, too_large.
+func CheckSecretValue(value []byte) error {
+	switch {
+	case len(bytes.TrimSpace(value)) < MinSecretBytes:
+		return Errorf(CodeInvalid, "is shorter than %d bytes, without white space at its ends: it could not be masked without masking ordinary text", MinSecretBytes)
+	case len(value) > MaxSecretBytes:
+		return Errorf(CodeTooLarge, "is longer than %d KiB", MaxSecretBytes/1024)
+	}
+	return nil
+}
 
 // MaxSecretBytes is the cap of Secrets Manager on a value.
 const MaxSecretBytes = 64 * 1024

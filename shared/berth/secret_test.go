@@ -44,3 +44,20 @@ func TestTheZeroSecretIsEmpty(t *testing.T) {
 		t.Errorf("the zero secret is %q of length %d", v.Reveal(), v.Len())
 	}
 }
+
+func TestASecretThatCannotBeMaskedIsRefusedAndNotShown(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]berth.Code{
+		"sixsix": "", "q w e r": "", "fives": berth.CodeInvalid, "": berth.CodeInvalid,
+		strings.Repeat(" ", 20): berth.CodeInvalid, "\n  abc \t\n": berth.CodeInvalid,
+		strings.Repeat("x", berth.MaxSecretBytes): "", strings.Repeat("x", berth.MaxSecretBytes+1): berth.CodeTooLarge,
+	} {
+		err := berth.CheckSecretValue([]byte(value))
+		if berth.CodeOf(err) != want {
+			t.Errorf("a value of %d bytes: %v, want %q", len(value), err, want)
+		}
+		if err != nil && len(strings.TrimSpace(value)) > 2 && strings.Contains(err.Error(), strings.TrimSpace(value)) {
+			t.Errorf("the error shows the value: %v", err)
+		}
+	}
+}

@@ -85,16 +85,12 @@ func (a *API) createSecret(ctx context.Context, meta berth.Secret, value berth.S
 
 func checkSecret(f *faults, req berth.SecretRequest) {
 	oneOf(f, "value", req.Value != "", "value_base64", len(req.ValueBase64) > 0)
-	field, size := "value", len(req.Value)
+	field, value := "value", []byte(req.Value)
 	if len(req.ValueBase64) > 0 {
-		field, size = "value_base64", len(req.ValueBase64)
+		field, value = "value_base64", req.ValueBase64
 	}
-	switch {
-	case size == 0: // is missing, as said
-	case size < berth.MinSecretBytes:
-		f.addf(field, "is shorter than %d bytes: it could not be masked without masking ordinary text", berth.MinSecretBytes)
-	case size > berth.MaxSecretBytes:
-		f.addf(field, "is longer than %s", sizeText(berth.MaxSecretBytes))
+	if err := berth.CheckSecretValue(value); err != nil && len(value) > 0 { // an absent one is missing, as said
+		f.addf(field, "%s", err)
 	}
 	if len(req.Description) > maxDescription {
 		f.addf("description", "is longer than %d bytes", maxDescription)
