@@ -29,7 +29,7 @@ func TestARunIsSubmittedShownListedCancelledAndDeleted(t *testing.T) {
 			t.Errorf("shown %s after the creation gave %s", shown.Body, made.Body)
 		}
 		list := httpapitest.JSON[berth.List[berth.RunSummary]](t, c.want(200, "GET /runs", ""))
-		if len(list.Items) != 1 || list.Items[0].ID != run.ID || list.Items[0].Command != "echo a b" {
+		if len(list.Items) != 1 || list.Items[0].ID != run.ID || list.Items[0].Command != "echo 'a b'" {
 			t.Errorf("list %+v", list)
 		}
 		stages := httpapitest.JSON[berth.List[berth.Stage]](t, c.want(200, "GET /runs/"+string(run.ID)+"/stages", ""))
