@@ -6,12 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	cerrdefs "github.com/containerd/errdefs"
@@ -67,7 +67,7 @@ func (e *engine) ping(ctx context.Context) error {
 	defer cancel()
 	said, err := e.api.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true})
 	if err != nil {
-		return engineError("looking for the Docker engine", err)
+		return engineError("", err)
 	}
 	if said.OSType != "" && said.OSType != "linux" {
 		return berth.Errorf(berth.CodeUnsupported, "the Docker engine runs %s containers; berth needs linux ones", said.OSType)
@@ -135,34 +135,31 @@ func engineError(doing string, err error) error {
 	if err == nil || errors.As(err, &coded) {
 		return err
 	}
-	fault := func(code berth.Code, message string) error {
-		return berth.Wrap(&berth.Error{Code: code, Message: message, Cause: err}, doing)
+	fault := func(code berth.Code, message, remediation string) error {
+		if doing != "" {
+			message = doing + ": " + message
+		}
+		return &berth.Error{Code: code, Message: message, Remediation: remediation, Cause: err}
 	}
 	switch {
 	case errors.Is(err, context.Canceled):
 		return berth.Wrap(err, doing)
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
-		return fault(berth.CodeUnavailable, "the Docker engine did not answer in time")
+		return fault(berth.CodeUnavailable, "the Docker engine did not answer in time", "")
 	case errors.Is(err, os.ErrPermission):
-		return berth.Wrap(&berth.Error{
-			Code: berth.CodeUnavailable, Message: "this user may not use the Docker engine", Cause: err,
-			Remediation: "Add the user that runs berth serve to the group docker, or run berth serve as root.",
-		}, doing)
-	case client.IsErrConnectionFailed(err), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.ENOENT), errors.As(err, &network):
-		return berth.Wrap(&berth.Error{
-			Code: berth.CodeUnavailable, Message: "the Docker engine does not answer", Cause: err,
-			Remediation: "Start Docker on the server: systemctl start docker.",
-		}, doing)
+		return fault(berth.CodeUnavailable, "this user may not use the Docker engine", "Add the user that runs berth serve to the group docker, or run berth serve as root.")
+	case client.IsErrConnectionFailed(err), errors.As(err, &network), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return fault(berth.CodeUnavailable, "the Docker engine does not answer", "Start Docker on the server: systemctl start docker.")
 	case cerrdefs.IsNotFound(err):
-		return fault(berth.CodeNotFound, said(err))
+		return fault(berth.CodeNotFound, said(err), "")
 	case cerrdefs.IsConflict(err):
-		return fault(berth.CodeConflict, said(err))
+		return fault(berth.CodeConflict, said(err), "")
 	case cerrdefs.IsInvalidArgument(err):
-		return fault(berth.CodeInvalid, said(err))
+		return fault(berth.CodeInvalid, said(err), "")
 	case cerrdefs.IsUnavailable(err):
-		return fault(berth.CodeUnavailable, said(err))
+		return fault(berth.CodeUnavailable, said(err), "")
 	}
-	return fault(berth.CodeInternal, said(err))
+	return fault(berth.CodeInternal, said(err), "")
 }
 
 // maxSaid bounds what is passed on of an engine's words, in bytes.

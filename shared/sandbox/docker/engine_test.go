@@ -219,3 +219,35 @@ func TestSpecsThatCannotBeAreRefusedBeforeAnythingIsMade(t *testing.T) {
 		t.Errorf("the folder holds %v, %v", entries, err)
 	}
 }
+
+func TestAPullThatTheEngineCutsShortMayBeTriedAgain(t *testing.T) {
+	t.Parallel()
+	var pulls atomic.Int64
+	host := fakeEngine(t, func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/images/create") {
+			pulls.Add(1)
+			_ = json.NewEncoder(w).Encode(map[string]string{"status": "Pulling fs layer", "id": "x"})
+			return
+		}
+		w.WriteHeader(http.StatusNotFound)
+		_ = json.NewEncoder(w).Encode(map[string]string{"message": "no such image"})
+	})
+	p, err := docker.New(fakeConfig(t, host))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	spec := specOf("image")
+	for want := int64(1); want <= 2; want++ {
+		eventually(t, "the pull is given up", func() bool {
+			state, err := p.Provision(t.Context(), spec)
+			if err == nil && state.Status != berth.SandboxCreating {
+				t.Fatalf("Provision = %+v, %+v", state, state.Reason)
+			}
+			return berth.CodeOf(err) == berth.CodeUnavailable
+		})
+		if got := pulls.Load(); got != want {
+			t.Errorf("%d pulls, want %d", got, want)
+		}
+	}
+}

@@ -65,6 +65,9 @@ func (b *box) findImage(ctx context.Context, p plan) (info imageInfo, reason *be
 			return info, reason, err
 		}
 		info, err = e.inspectImage(ctx, p.image)
+		if berth.CodeOf(err) == berth.CodeNotFound { // the engine ended in the middle, without a word
+			err = berth.Errorf(berth.CodeUnavailable, "the pull of %s was cut short", p.image)
+		}
 	}
 	if err != nil {
 		return info, nil, err

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -81,6 +82,9 @@ func (b *box) beginMaking(spec berth.SandboxSpec) (*making, error) {
 	}
 	if b.failed != nil || b.gone || b.agent != nil && b.meta.Status != berth.SandboxCreating {
 		return nil, nil
+	}
+	if b.provider.life.Err() != nil {
+		return nil, berth.Errorf(berth.CodeUnavailable, "the server is ending")
 	}
 	m := &making{spec: spec, done: make(chan struct{}), slow: make(chan struct{})}
 	var ctx context.Context
@@ -244,6 +248,9 @@ func (b *box) makeContainer(ctx context.Context, p plan) (*berth.Reason, error) 
 		return reason, err
 	}
 	guest, err := b.provider.config.Guest(image.arch)
+	if err == nil {
+		guest, err = filepath.Abs(guest)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -55,16 +55,15 @@ func (b *box) pull(ctx context.Context, image string) (*berth.Reason, error) {
 }
 
 func (b *box) receive(ctx context.Context, image string, options client.ImagePullOptions, heard func()) error {
-	const doing = "pulling the image"
 	stream, err := b.provider.engine.api.ImagePull(ctx, image, options)
 	if err != nil {
-		return engineError(doing, err)
+		return engineError("", err)
 	}
 	defer stream.Close()
 	var p progress
 	for m, err := range stream.JSONMessages(ctx) {
 		if err != nil {
-			return engineError(doing, err)
+			return engineError("", err)
 		}
 		heard()
 		if m.Error != nil {

@@ -159,6 +159,8 @@ func (b *box) findReason(ctx context.Context, fault string) *berth.Reason {
 				return engineStopped
 			}
 			return endReason(found)
+		case found.State != nil && found.State.Pid > 0 && found.State.Pid != b.present().PID:
+			return lost("the sandbox's container was started anew from outside")
 		}
 		// The engine learns of the end a little later than this process.
 		if b.provider.config.Clock.Sleep(ctx, pause) != nil {
