@@ -156,8 +156,12 @@ func TestDoctorLooksIntoTheDefaultImage(t *testing.T) {
 			}
 		}
 	}
-	list, err := dockertest.Engine(t).ContainerList(t.Context(), client.ContainerListOptions{All: true, Filters: client.Filters{}.Add("label", "dev.berth.doctor")})
-	if err != nil || len(list.Items) > 0 {
-		t.Errorf("the doctor left %+v, %v", list.Items, err)
+	api := dockertest.Engine(t)
+	none := func() bool { // until the engine is through with removing
+		list, err := api.ContainerList(t.Context(), client.ContainerListOptions{All: true, Filters: client.Filters{}.Add("label", "dev.berth.doctor")})
+		return err == nil && len(list.Items) == 0
+	}
+	if !within(endWait, none) {
+		t.Error("the doctor left a container")
 	}
 }

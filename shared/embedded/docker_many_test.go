@@ -35,6 +35,7 @@ const (
 // short runs come, ten at a time. Every run ends as its command does, and nothing
 // is left of any.
 func TestManyRunsOverKilledServersLeaveNothing(t *testing.T) {
+	t.Parallel()
 	s := dockerSite(t)
 	n := manyRuns
 	if text := os.Getenv(manyEnv); text != "" {

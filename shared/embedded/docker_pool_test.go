@@ -1,6 +1,7 @@
 package embedded_test
 
 import (
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
@@ -62,10 +63,20 @@ func (s *site) drain(api *client.Client, id berth.EnvironmentID) {
 // empty waits until the engine has nothing of the site any more.
 func (s *site) empty(api *client.Client) {
 	s.t.Helper()
+	s.shrink(api, 0)
+}
+
+// shrink waits until the engine has n containers of the site.
+func (s *site) shrink(api *client.Client, n int) {
+	s.t.Helper()
 	installation := s.installation()
-	for deadline := time.Now().Add(startWait); len(dockertest.Containers(s.t, api, installation)) > 0; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(startWait); ; time.Sleep(50 * time.Millisecond) {
+		left := len(dockertest.Containers(s.t, api, installation))
+		if left == n {
+			return
+		}
 		if time.Now().After(deadline) {
-			s.t.Fatal("the pool was not drained")
+			s.t.Fatalf("there are %d containers, want %d", left, n)
 		}
 	}
 }
@@ -143,11 +154,7 @@ func TestAPoolFollowsItsEnvironmentAndOutlivesTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	pooled = s.warm("warm", 2, pooled...)
-	for deadline := time.Now().Add(startWait); len(dockertest.Containers(t, api, s.installation())) > len(pooled); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the old pool was not drained")
-		}
-	}
+	s.shrink(api, len(pooled))
 	for _, c := range dockertest.Containers(t, api, s.installation()) {
 		if c.HostConfig.Memory != 128<<20 {
 			t.Errorf("%s has %d bytes of memory", c.Name, c.HostConfig.Memory)
@@ -186,4 +193,27 @@ func TestAPoolKeepsAnIdleServerUp(t *testing.T) {
 	if left := dockertest.Containers(t, api, installation); len(left) > 0 {
 		t.Errorf("it left %s; the pool was %v", left[0].Name, pooled)
 	}
+}
+
+func TestKillingTheServerLosesNoWarmSandbox(t *testing.T) {
+	t.Parallel()
+	s := dockerSite(t)
+	api := dockertest.Engine(t)
+	s.create("warm", poolOf(2, nil))
+	s.warm("warm", 2)
+	random := rand.New(rand.NewPCG(5, 8))
+	for moment := range 6 { // in a claim, in the run, or while the pool is filled
+		after := time.Duration(random.Int64N(int64(3 * time.Second)))
+		created := s.submit(s.request("warm", "echo done"))
+		time.Sleep(after)
+		s.kill()
+		s.start()
+		run := s.awaitRun(created.ID)
+		if got := s.log(run).stdout.String(); run.Status != berth.RunSucceeded || got != "done\n" {
+			t.Fatalf("moment %d, killed after %s: run %s is %s and said %q: %+v", moment, after, run.ID, run.Status, got, run.Reason)
+		}
+	}
+	s.warm("warm", 2)
+	s.shrink(api, 2)
+	s.drain(api, "warm")
 }
