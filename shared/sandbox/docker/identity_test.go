@@ -40,7 +40,7 @@ func derive(t *testing.T, name, base string, changes ...string) string {
 // who asks for all that makes a process of a container what it is. The score for
 // the memory killer is left out: commands have a higher one than the guest.
 const who = `id; umask; ulimit -a; ulimit -aH; grep -E '^(Groups|Cap|NoNewPrivs|Seccomp|Sig(Ign|Blk))' /proc/self/status
-cat /proc/self/cgroup /proc/self/personality 2>/dev/null; tr '\0' '\n' < /proc/self/environ | grep -v -E '^(PWD|SHLVL|_)=' | sort; nice; cat /proc/self/attr/current 2>/dev/null; true`
+cat /proc/self/cgroup /proc/self/personality 2>/dev/null; tr '\0' '\n' < /proc/self/environ | grep -v -E '^(PWD|SHLVL|_)=' | sort; cut -d' ' -f18-19 /proc/self/stat; cat /proc/self/attr/current 2>/dev/null; true`
 
 func TestCommandsAreWhoTheEnginesOwnExecMakesThem(t *testing.T) {
 	for _, tt := range []struct {

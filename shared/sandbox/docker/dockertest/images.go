@@ -25,6 +25,9 @@ const (
 	NoBash = "berth-test/nobash:latest"
 )
 
+// Images are all of them.
+var Images = []string{Debian, User, Static, Entry, NoBash}
+
 // buildLimit is how long all images may take.
 const buildLimit = 10 * time.Minute
 
