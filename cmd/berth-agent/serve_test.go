@@ -30,7 +30,7 @@ func command(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	return status, out.String(), errs.String()
 }
 
-func TestWrongUsageSaysWhatToDo(t *testing.T) {
+func TestWrongUsageNamesTheRemedy(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	shown := filepath.Join(dir, "shown")

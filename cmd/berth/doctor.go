@@ -14,7 +14,7 @@ type finding struct {
 	Check   string `json:"check"`
 	Status  string `json:"status"` // pass, warn or fail
 	Message string `json:"message"`
-	ToDo    string `json:"to_do,omitempty"`
+	Remedy    string `json:"remediation,omitempty"`
 }
 
 const (
@@ -84,14 +84,14 @@ func (a *app) printFindings(findings []finding, ok, asJSON bool) error {
 	var t terminal.Table
 	for _, f := range findings {
 		t.Row(f.Status, f.Check, f.Message)
-		if f.ToDo != "" {
-			t.Row("", "", "to do: "+f.ToDo)
+		if f.Remedy != "" {
+			t.Row("", "", "to do: "+f.Remedy)
 		}
 	}
 	return t.Print(a.stdout, "")
 }
 
 // said is a finding as a list.
-func said(check, status, message, toDo string) []finding {
-	return []finding{{check, status, message, toDo}}
+func said(check, status, message, remedy string) []finding {
+	return []finding{{check, status, message, remedy}}
 }

@@ -102,6 +102,6 @@ func TestDoctorTellsWhoMayUseTheSocket(t *testing.T) {
 		if f.Status != test.status {
 			t.Errorf("%s: %+v, want %s", name, f, test.status)
 		}
-		mustContain(t, name, f.Message+" "+f.ToDo, test.says...)
+		mustContain(t, name, f.Message+" "+f.Remedy, test.says...)
 	}
 }

@@ -84,7 +84,7 @@ const (
 const imageLimit = 20 * time.Second
 
 // lookInto starts a short container without a network.
-func lookInto(ctx context.Context, api *client.Client, ref, image string) (name, status, message, toDo string) {
+func lookInto(ctx context.Context, api *client.Client, ref, image string) (name, status, message, remedy string) {
 	name = "image"
 	ctx, cancel := context.WithTimeout(ctx, imageLimit)
 	defer cancel()

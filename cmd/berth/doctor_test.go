@@ -81,7 +81,7 @@ func TestDoctorChecksTheDataFolder(t *testing.T) {
 	}
 	file := c.write("file", "")
 	a.dataDir = file
-	if got := (doctorReport{Checks: a.checkDataFolder(t.Context())}); got.status("data folder") != fail || got.Checks[0].ToDo == "" {
+	if got := (doctorReport{Checks: a.checkDataFolder(t.Context())}); got.status("data folder") != fail || got.Checks[0].Remedy == "" {
 		t.Errorf("a file in its place: %+v, want fail with what to do", got)
 	}
 }
