@@ -14,7 +14,7 @@ type finding struct {
 	Check   string `json:"check"`
 	Status  string `json:"status"` // pass, warn or fail
 	Message string `json:"message"`
-	Remedy    string `json:"remediation,omitempty"`
+	Remedy  string `json:"remediation,omitempty"`
 }
 
 const (

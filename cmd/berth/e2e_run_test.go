@@ -144,7 +144,7 @@ func TestCtrlCCancelsARealRun(t *testing.T) {
 	})
 }
 
-func TestARunThatCannotStartTellsWhatToDo(t *testing.T) {
+func TestARunThatCannotStartTellsTheRemedy(t *testing.T) {
 	m := newMachine(t)
 	for name, args := range map[string][]string{
 		"a folder that is not there": {"--target", "folder:/no/such/folder", "-e", "local"},

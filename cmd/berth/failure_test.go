@@ -15,7 +15,7 @@ import (
 	"github.com/berth-dev/berth/shared/berth"
 )
 
-func TestErrorsSayWhatWhereAndWhatToDo(t *testing.T) {
+func TestErrorsSayWhatWhereAndTheRemedy(t *testing.T) {
 	t.Parallel()
 	problems := []berth.Problem{{Location: "env.A", Message: "is bad"}, {Message: "is worse"}}
 	for name, test := range map[string]struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/berth-dev/berth/shared/guestbin"
 )
 
-func TestAGuestThatWasNotBuiltIsUnavailableWithWhatToDo(t *testing.T) {
+func TestAGuestThatWasNotBuiltIsUnavailableWithTheRemedy(t *testing.T) {
 	t.Parallel()
 	_, err := guestbin.Install(t.TempDir(), "none")
 	var e *berth.Error

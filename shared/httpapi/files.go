@@ -78,7 +78,7 @@ func fileOperations() []operation {
 		}, (*API).writeFile),
 		op("delete-file", spec{summary: "Delete a file", codes: conflict}, (*API).deleteFile),
 		op("grep-files", spec{
-			summary: "Search file contents", takes: berth.GrepQuery{}, example: berth.GrepQuery{Pattern: "TODO|FIXME", Glob: "**/*.go"}, codes: conflict,
+			summary: "Search file contents", takes: berth.GrepQuery{}, example: berth.GrepQuery{Pattern: "func (Test|Fuzz)", Glob: "**/*.go"}, codes: conflict,
 		}, (*API).grepFiles),
 		op("glob-files", spec{
 			summary: "Find files by name", takes: berth.GlobQuery{}, example: berth.GlobQuery{Pattern: "**/*_test.go"}, codes: conflict,

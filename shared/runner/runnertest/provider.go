@@ -10,7 +10,7 @@ import (
 
 // Provider keeps sandboxes in memory. It lives longer than the server under
 // test, as real sandboxes do. Programs run its commands; without one of that
-// name the command exits with 127. Its file operations are not implemented.
+// name the command exits with 127. Its sandboxes have no files: the runner touches none.
 type Provider struct {
 	berth.Files
 
