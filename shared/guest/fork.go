@@ -36,7 +36,10 @@ func (g *Guest) fork(c *command, p wire.Command, dir string) error {
 	// The pid must be known before the reaper may see its end.
 	err = g.reaper.start(func() (int, error) {
 		var err error
-		c.pid, c.mark, err = g.marks.with(func() (int, error) { return syscall.ForkExec(g.config.Bash, argv, attr) })
+		c.pid, c.mark, err = g.marks.with(func(held bool) (int, error) {
+			attr.Sys.Ptrace = held
+			return syscall.ForkExec(g.config.Bash, argv, attr)
+		})
 		if attr.Sys.Credential != nil {
 			_ = hideMemory() // the child changed its user while it shared the guest's memory
 		}

@@ -5,63 +5,48 @@ package guest
 import (
 	"errors"
 	"os"
-	"path/filepath"
 	"strconv"
+	"strings"
+	"syscall"
 	"testing"
 )
 
-// fakeMarks writes its score into a file of the test's.
-func fakeMarks(t *testing.T, base int, used map[int]bool) (*killerMarks, func() string) {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "score")
-	if err := os.WriteFile(path, []byte("unset"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	m := &killerMarks{path: path, base: base, used: func() map[int]bool { return used }}
-	return m, func() string {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(b)
-	}
+// fakeMarks notes the scores that it gives.
+func fakeMarks(base int, used map[int]bool) (*killerMarks, map[int]int) {
+	given := map[int]int{}
+	return &killerMarks{base: base, used: func() map[int]bool { return used }, unheld: true, raise: func(pid, score int) bool {
+		given[pid] = score
+		return true
+	}}, given
 }
 
-func TestTheGuestForksWithARaisedScoreAndTakesItsOwnBack(t *testing.T) {
+func forked(pid int) func(bool) (int, error) { return func(bool) (int, error) { return pid, nil } }
+
+func TestCommandsScoreHigherThanTheGuestWhateverItsOwn(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct {
-		base int
-		want string
-	}{{0, "501"}, {-500, "1"}, {300, "801"}, {450, "901"}, {890, "901"}} {
-		m, score := fakeMarks(t, tt.base, nil)
-		during := ""
-		pid, mark, err := m.with(func() (int, error) {
-			during = score()
-			return 7, nil
-		})
-		if during != tt.want || pid != 7 || err != nil || mark == 0 {
-			t.Errorf("base %d: the child has %s, want %s; pid %d, mark %d, %v", tt.base, during, tt.want, pid, mark, err)
+	for base, want := range map[int]int{0: 501, -500: 1, 300: 801, 450: 901, 890: 901} {
+		m, given := fakeMarks(base, nil)
+		pid, mark, err := m.with(forked(7))
+		if given[7] != want || pid != 7 || int(mark) != want || err != nil {
+			t.Errorf("base %d: the child has %d, want %d; pid %d, mark %d, %v", base, given[7], want, pid, mark, err)
 		}
-		if _, _, err := m.with(func() (int, error) { return 0, errors.New("no") }); err == nil {
+		if _, _, err := m.with(func(bool) (int, error) { return 0, errors.New("no") }); err == nil {
 			t.Error("the error is lost")
 		}
-		if got := score(); got != strconv.Itoa(tt.base) {
-			t.Errorf("base %d: afterwards the score is %s", tt.base, got)
-		}
 	}
-	m, score := fakeMarks(t, 950, nil)
-	if _, mark, err := m.with(func() (int, error) { return 1, nil }); mark != 0 || err != nil || score() != "unset" {
-		t.Errorf("a guest that goes first anyway: mark %d, %v, score %s", mark, err, score())
+	m, given := fakeMarks(950, nil)
+	if _, mark, err := m.with(forked(7)); mark != 0 || err != nil || len(given) > 0 {
+		t.Errorf("a guest that goes first anyway: mark %d, %v, scores %v", mark, err, given)
 	}
 }
 
 func TestMarksAreUsedAgainOnlyWhenNoProcessHasThem(t *testing.T) {
 	t.Parallel()
 	used := map[int]bool{}
-	m, _ := fakeMarks(t, 0, used)
+	m, _ := fakeMarks(0, used)
 	take := func() uint64 {
 		t.Helper()
-		_, mark, err := m.with(func() (int, error) { return 1, nil })
+		_, mark, err := m.with(forked(7))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,5 +71,69 @@ func TestMarksAreUsedAgainOnlyWhenNoProcessHasThem(t *testing.T) {
 	used[540], used[541] = true, true
 	if got := take(); got != 0 {
 		t.Errorf("mark %d although all are taken", got)
+	}
+}
+
+// shell starts bash with a script, held when it is asked for.
+func shell(script string, out *os.File) func(held bool) (int, error) {
+	return func(held bool) (int, error) {
+		null := uintptr(syscall.Stdin)
+		return syscall.ForkExec("/bin/bash", []string{"bash", "-c", script}, &syscall.ProcAttr{
+			Files: []uintptr{null, out.Fd(), out.Fd()}, Sys: &syscall.SysProcAttr{Setsid: true, Ptrace: held},
+		})
+	}
+}
+
+func TestACommandHasItsScoreBeforeItsFirstInstruction(t *testing.T) {
+	if err := syscall.Access("/bin/bash", 1); err != nil {
+		t.Skipf("there is no /bin/bash: %v", err)
+	}
+	m := newKillerMarks()
+	for range 50 {
+		out, err := os.CreateTemp(t.TempDir(), "out")
+		if err != nil {
+			t.Fatal(err)
+		}
+		pid, mark, err := m.with(shell("read -r score < /proc/self/oom_score_adj; echo $score; exit 3", out))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var status syscall.WaitStatus
+		if _, err := syscall.Wait4(pid, &status, 0, nil); err != nil || status.ExitStatus() != 3 {
+			t.Fatalf("the child: %v, %v", status, err)
+		}
+		text, err := os.ReadFile(out.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		score, err := strconv.Atoi(strings.TrimSpace(string(text)))
+		if err != nil || mark != 0 && uint64(score) != mark || score < m.first() && !m.unheld {
+			t.Fatalf("the child's score is %q, its mark %d", text, mark)
+		}
+		if own, _ := scoreOf("self"); own != m.base {
+			t.Fatalf("the guest's score is %d, and was %d", own, m.base)
+		}
+		out.Close()
+	}
+}
+
+func TestACommandThatIsKilledBeforeItBeginsIsLeftToTheReaper(t *testing.T) {
+	out, err := os.CreateTemp(t.TempDir(), "out")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	m := newKillerMarks()
+	m.raise = func(pid, _ int) bool {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+		return true
+	}
+	pid, _, err := m.with(shell("echo never", out))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var status syscall.WaitStatus
+	if _, err := syscall.Wait4(pid, &status, 0, nil); err != nil || status.Signal() != syscall.SIGKILL {
+		t.Errorf("the child: %v, %v", status, err)
 	}
 }

@@ -8,9 +8,10 @@ import "github.com/berth-dev/berth/shared/guest/proctree"
 // session: all that a command starts inherits its mark. It is guarded by the
 // reaper's lock, but for has.
 type marker interface {
-	// with calls fork while the process carries a new mark, which the child
-	// inherits. A mark of 0 is none.
-	with(fork func() (int, error)) (pid int, mark uint64, err error)
+	// with calls fork so that the child carries a new mark before it does anything.
+	// A child that is held is traced, and stands before its first instruction
+	// until it is let go. A mark of 0 is none.
+	with(fork func(held bool) (int, error)) (pid int, mark uint64, err error)
 	// has reports whether a process carries the mark.
 	has(pid int, mark uint64) bool
 }
@@ -29,9 +30,9 @@ func newLimitMarks(base proctree.Tag) *limitMarks {
 	return &limitMarks{base: base}
 }
 
-func (m *limitMarks) with(fork func() (int, error)) (pid int, mark uint64, err error) {
+func (m *limitMarks) with(fork func(held bool) (int, error)) (pid int, mark uint64, err error) {
 	if m.base == 0 {
-		pid, err = fork()
+		pid, err = fork(false)
 		return pid, 0, err
 	}
 	m.last = m.last%(proctree.TagRange-1) + 1
@@ -39,7 +40,7 @@ func (m *limitMarks) with(fork func() (int, error)) (pid int, mark uint64, err e
 	if proctree.SetTag(tag) != nil {
 		tag = 0
 	}
-	pid, err = fork()
+	pid, err = fork(false)
 	if tag != 0 {
 		_ = proctree.SetTag(m.base)
 	}
