@@ -26,7 +26,7 @@ derive() {
   shift 2
   for change in "$@"; do changes+=(--change "$change"); done
   id=$(docker create "$prefix/$base" none)
-  docker commit "${changes[@]}" "$id" "$prefix/$name" >/dev/null
+  docker commit "${changes[@]}" "$id" "$prefix/$name" >/dev/null || { docker rm "$id" >/dev/null; return 1; }
   docker rm "$id" >/dev/null
 }
 

@@ -12,7 +12,7 @@ import (
 // adopt takes up a sandbox that an earlier server recorded. A guest that lives is
 // connected without the engine's help.
 func (b *box) adopt(m meta, engineAnswers bool) error {
-	unlock, err := b.lock(b.provider.life)
+	unlock, err := b.lock(context.Background()) // nobody else has it yet
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (b *box) adopt(m meta, engineAnswers bool) error {
 	case m.Status == berth.SandboxReady:
 		reason := engineStopped
 		if engineAnswers {
-			reason = b.findReason(b.provider.life, "")
+			reason = b.findReason("")
 		}
 		b.recordEnd(m, reason)
 	}
@@ -49,14 +49,15 @@ func (b *box) adopt(m meta, engineAnswers bool) error {
 
 // finish does in the background, until it is done, what an earlier server began.
 func (b *box) finish(doing string, do func(context.Context) error) {
-	life := b.provider.life
 	b.provider.work.Go(func() {
+		ctx, cancel := b.provider.untilClosed()
+		defer cancel()
 		for pause := time.Second; ; pause = min(2*pause, time.Minute) {
-			unlock, err := b.lock(life)
+			unlock, err := b.lock(ctx)
 			if err != nil {
 				return
 			}
-			err = do(life)
+			err = do(ctx)
 			unlock()
 			if err == nil {
 				if b.isGone() {
@@ -65,7 +66,7 @@ func (b *box) finish(doing string, do func(context.Context) error) {
 				return
 			}
 			b.logger().Warn("what an earlier server began is not done yet", "doing", doing, "error", err)
-			if b.provider.config.Clock.Sleep(life, pause) != nil {
+			if b.provider.config.Clock.Sleep(ctx, pause) != nil {
 				return
 			}
 		}

@@ -41,7 +41,9 @@ func (b *box) createContainer(ctx context.Context, p plan, image imageInfo, gues
 	}
 	var id string
 	// Not cut short by Destroy: an engine that goes on alone would leave a container.
-	err := b.provider.engine.call(b.provider.life, "making the container", func(ctx context.Context) error {
+	whole, cancel := b.provider.untilClosed()
+	defer cancel()
+	err := b.provider.engine.call(whole, "making the container", func(ctx context.Context) error {
 		made, err := b.provider.engine.api.ContainerCreate(ctx, options)
 		id = made.ID
 		return err

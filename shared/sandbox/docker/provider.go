@@ -25,9 +25,7 @@ type Provider struct {
 	boot    string
 	guarded []string // that no mount may reach
 	work    sync.WaitGroup
-	// life ends when the provider is closed.
-	life context.Context //nolint:containedctx // the life of the background work is the provider's
-	end  context.CancelFunc
+	closed  chan struct{}
 
 	mu    sync.Mutex // guards boxes
 	boxes map[berth.SandboxID]*box
@@ -48,9 +46,8 @@ func New(config Config) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Provider{config: config, engine: e, boxes: map[berth.SandboxID]*box{}}
+	p := &Provider{config: config, engine: e, closed: make(chan struct{}), boxes: map[berth.SandboxID]*box{}}
 	p.Sandboxes = hostagent.Sandboxes{Find: p.agent}
-	p.life, p.end = context.WithCancel(context.Background())
 	if err := p.openRoot(); err != nil {
 		return nil, err
 	}
@@ -58,7 +55,7 @@ func New(config Config) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	pingErr := e.ping(p.life)
+	pingErr := e.ping(context.Background())
 	if pingErr != nil {
 		if len(recorded) == 0 {
 			e.api.Close()
@@ -145,8 +142,12 @@ func (p *Provider) adoptAll(recorded []meta, engineAnswers bool) error {
 
 // Close lets go of the sandboxes, which go on without the server.
 func (p *Provider) Close() error {
-	p.end()
 	p.mu.Lock()
+	select {
+	case <-p.closed:
+	default:
+		close(p.closed)
+	}
 	boxes := p.all()
 	p.mu.Unlock()
 	for _, b := range boxes {
@@ -154,6 +155,29 @@ func (p *Provider) Close() error {
 	}
 	p.work.Wait()
 	return p.engine.api.Close()
+}
+
+// untilClosed makes a context of work that nobody waits for: it ends with the
+// provider, or by cancel.
+func (p *Provider) untilClosed() (ctx context.Context, cancel context.CancelFunc) {
+	ctx, cancel = context.WithCancel(context.Background())
+	go func() {
+		select {
+		case <-p.closed:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
+func (p *Provider) isClosed() bool {
+	select {
+	case <-p.closed:
+		return true
+	default:
+		return false
+	}
 }
 
 // Kind is docker.

@@ -83,12 +83,12 @@ func (b *box) beginMaking(spec berth.SandboxSpec) (*making, error) {
 	if b.failed != nil || b.gone || b.agent != nil && b.meta.Status != berth.SandboxCreating {
 		return nil, nil
 	}
-	if b.provider.life.Err() != nil {
+	if b.provider.isClosed() {
 		return nil, berth.Errorf(berth.CodeUnavailable, "the server is ending")
 	}
 	m := &making{spec: spec, done: make(chan struct{}), slow: make(chan struct{})}
 	var ctx context.Context
-	ctx, m.cancel = context.WithCancel(b.provider.life)
+	ctx, m.cancel = b.provider.untilClosed()
 	b.making = m
 	b.provider.work.Go(func() {
 		defer m.cancel()

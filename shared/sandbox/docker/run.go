@@ -64,7 +64,9 @@ func (b *box) startGuest(ctx context.Context) (*berth.Reason, error) {
 		return nil, err
 	}
 	name := b.container()
-	err := b.provider.engine.call(b.provider.life, "starting the container", func(ctx context.Context) error {
+	whole, cancel := b.provider.untilClosed() // see createContainer
+	defer cancel()
+	err := b.provider.engine.call(whole, "starting the container", func(ctx context.Context) error {
 		_, err := b.provider.engine.api.ContainerStart(ctx, name, client.ContainerStartOptions{})
 		return err
 	})
@@ -192,7 +194,7 @@ func (b *box) waitFor(ctx context.Context, done <-chan struct{}, limit time.Dura
 		return true
 	case <-timer.C:
 	case <-ctx.Done():
-	case <-b.provider.life.Done():
+	case <-b.provider.closed:
 	}
 	select {
 	case <-done:

@@ -31,7 +31,7 @@ func (b *box) watch(process proctree.Process) {
 	b.guest = guest
 	b.mu.Unlock()
 	b.provider.work.Go(func() {
-		if !waitGone(b.provider.life, process) {
+		if !waitGone(b.provider.closed, process) {
 			return
 		}
 		b.died()
@@ -42,8 +42,8 @@ func (b *box) watch(process proctree.Process) {
 // aliveCheck is how often a process is looked at where the kernel cannot tell.
 const aliveCheck = 200 * time.Millisecond
 
-// waitGone reports false when ctx ended first.
-func waitGone(ctx context.Context, process proctree.Process) bool {
+// waitGone reports false when the provider was closed first.
+func waitGone(closed <-chan struct{}, process proctree.Process) bool {
 	exited := make(chan struct{})
 	if file := openPidfd(process); file != nil {
 		defer file.Close() // ends the wait
@@ -63,7 +63,7 @@ func waitGone(ctx context.Context, process proctree.Process) bool {
 		case <-exited:
 			exited = nil // from here on the clock alone decides
 		case <-tick.C:
-		case <-ctx.Done():
+		case <-closed:
 			return false
 		}
 	}
@@ -86,7 +86,10 @@ func (b *box) died() {
 	busy, fault, m := b.busy, b.fault, b.meta
 	b.mu.Unlock()
 	if !busy {
-		reason := b.findReason(b.provider.life, fault)
+		reason := b.findReason(fault)
+		if b.provider.isClosed() { // the next server asks again
+			return
+		}
 		b.logger().Warn("a sandbox has ended by itself", "reason", reason.Message)
 		b.recordEnd(m, reason)
 	}
@@ -136,14 +139,16 @@ var engineStopped = &berth.Reason{
 const askLimit = 3 * time.Second
 
 // findReason asks the engine why the container has ended.
-func (b *box) findReason(ctx context.Context, fault string) *berth.Reason {
+func (b *box) findReason(fault string) *berth.Reason {
 	lost := func(format string, args ...any) *berth.Reason {
 		return &berth.Reason{Code: berth.ReasonLost, Message: fmt.Sprintf(format, args...), Remediation: toStartAgain}
 	}
 	if fault != "" {
 		return lost("%s", fault)
 	}
-	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	whole, end := b.provider.untilClosed()
+	defer end()
+	ctx, cancel := context.WithTimeout(whole, askLimit)
 	defer cancel()
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
 		found, err := b.inspect(ctx)
@@ -212,7 +217,9 @@ func (b *box) oversize(id berth.CommandID) {
 	b.fault = text
 	b.mu.Unlock()
 	b.provider.work.Go(func() {
-		if err := b.kill(b.provider.life); err != nil {
+		ctx, cancel := b.provider.untilClosed()
+		defer cancel()
+		if err := b.kill(ctx); err != nil {
 			b.logger().Error("a sandbox whose output is past its cap is not ended", "error", err)
 		}
 	})
