@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/client"
 )
 
 // dockerRows are the rows that need an engine.
@@ -32,6 +34,9 @@ func openDocker(ctx context.Context, s *server, image string) (*dockerRows, erro
 }
 
 func (d *dockerRows) close(ctx context.Context) {
+	if err := d.drain(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "bench: containers of the pool may be left:", err)
+	}
 	_ = d.agent.Destroy(ctx, d.ref) // what is left shows in docker ps
 	d.agent.Close()
 	_ = d.engine.close(ctx)
@@ -41,6 +46,21 @@ func (d *dockerRows) rows() []func(context.Context, plan, *server) (row, error) 
 	return []func(context.Context, plan, *server) (row, error){
 		d.guest, d.guestIdle, d.overHTTP, d.execProcess, d.cold, d.pooled, d.runCold, d.runPooled, d.volume,
 	}
+}
+
+// drain gives the pool up and waits until its sandboxes are gone.
+func (d *dockerRows) drain(ctx context.Context) error {
+	pool, err := d.server.FindEnvironment(ctx, benchPool)
+	if berth.CodeOf(err) == berth.CodeNotFound {
+		return nil
+	}
+	if err == nil {
+		err = d.server.DeleteEnvironment(ctx, benchPool, pool.ETag)
+	}
+	if err != nil {
+		return err
+	}
+	return d.await(ctx, func(ready, all int) bool { return all == 0 })
 }
 
 func (d *dockerRows) guest(ctx context.Context, p plan, _ *server) (row, error) {
@@ -172,23 +192,32 @@ func (d *dockerRows) cold(ctx context.Context, p plan, _ *server) (row, error) {
 	return r, err
 }
 
-// awaitPool waits until the environment's pool is full again.
-func (d *dockerRows) awaitPool(ctx context.Context, environment berth.EnvironmentID, size int) error {
+// awaitPool waits until the pool is full again.
+func (d *dockerRows) awaitPool(ctx context.Context) error {
+	return d.await(ctx, func(ready, all int) bool { return ready >= poolSize })
+}
+
+// await waits until the pool's sandboxes, those that are ready and all of them,
+// are as they should be.
+func (d *dockerRows) await(ctx context.Context, enough func(ready, all int) bool) error {
 	for range 600 {
-		page, err := d.server.ListSandboxes(ctx, clientPage)
-		if err != nil {
-			return err
-		}
-		ready := 0
-		for _, sb := range page.Items {
-			if sb.Environment == environment && sb.Run == "" && sb.Status == berth.SandboxReady {
+		ready, all := 0, 0
+		for sb, err := range client.All(ctx, d.server.ListSandboxes) {
+			if err != nil {
+				return err
+			}
+			if sb.Environment != benchPool || sb.Run != "" {
+				continue
+			}
+			all++
+			if sb.Status == berth.SandboxReady {
 				ready++
 			}
 		}
-		if ready >= size {
+		if enough(ready, all) {
 			return nil
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	return fmt.Errorf("the pool of %s is not full after a minute", environment)
+	return fmt.Errorf("the pool of %s is not as it should be after a minute", benchPool)
 }

@@ -9,24 +9,25 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/berth-dev/berth/shared/berth"
-	berthclient "github.com/berth-dev/berth/shared/client"
 )
 
-const poolSize = 4
-
-var clientPage = berthclient.Page{Limit: 100}
+// The environment with a pool.
+const (
+	benchPool = "bench-pool"
+	poolSize  = 4
+)
 
 // pooled is the time from a run's submission to its sandbox being ready, out of
 // the pool.
 func (d *dockerRows) pooled(ctx context.Context, p plan, s *server) (row, error) {
 	r := row{what: "sandbox ready, from the pool", anchor: "Engine API create + start", budget: 0.05}
-	if err := d.environment(ctx, "bench-pool", poolSize, false); err != nil {
+	if err := d.environment(ctx, benchPool, poolSize, false); err != nil {
 		return r, err
 	}
 	p.block, p.blocks = poolSize, 5
 	a, b, err := pairClock(p, func() (func() error, error) {
 		begin := time.Now()
-		run, err := s.CreateRun(ctx, berth.RunRequest{Environment: "bench-pool", Command: []string{"true"}})
+		run, err := s.CreateRun(ctx, berth.RunRequest{Environment: benchPool, Command: []string{"true"}})
 		if err != nil {
 			return nil, err
 		}
@@ -41,7 +42,7 @@ func (d *dockerRows) pooled(ctx context.Context, p plan, s *server) (row, error)
 			err = fmt.Errorf("run %s never was running", run.ID)
 		}
 		d.ready = append(d.ready, ready)
-		return func() error { return d.awaitPool(ctx, "bench-pool", poolSize) }, err
+		return func() error { return d.awaitPool(ctx) }, err
 	}, func() (func() error, error) {
 		id, err := d.engine.start(ctx, "sleep", "3600")
 		return func() error { return d.engine.remove(ctx, id) }, err
@@ -70,13 +71,13 @@ func (d *dockerRows) runCold(ctx context.Context, p plan, s *server) (row, error
 
 func (d *dockerRows) runPooled(ctx context.Context, p plan, s *server) (row, error) {
 	r := row{what: "`berth run -- true` on docker, pooled", anchor: "`docker run --rm … true`", budget: 0.50}
-	if err := d.environment(ctx, "bench-pool", poolSize, false); err != nil {
+	if err := d.environment(ctx, benchPool, poolSize, false); err != nil {
 		return r, err
 	}
 	p.block, p.blocks = poolSize, 5
-	pooled := s.cli(ctx, "run", "--environment", "bench-pool", "--target", "none", "--", "true")
+	pooled := s.cli(ctx, "run", "--environment", benchPool, "--target", "none", "--", "true")
 	a, b, err := pairClock(p, func() (func() error, error) {
-		return func() error { return d.awaitPool(ctx, "bench-pool", poolSize) }, pooled()
+		return func() error { return d.awaitPool(ctx) }, pooled()
 	}, func() (func() error, error) {
 		return func() error { return nil }, process(ctx, "docker", "run", "--rm", d.image, "true")()
 	})

@@ -28,6 +28,8 @@ type report struct {
 	passed, failed, skipped int
 	skips                   map[string][]string // reason → tests
 	bad                     []string
+	// leftOut are the lines by which a suite says what it does not ask of an emulator.
+	leftOut []string
 }
 
 func main() {
@@ -60,6 +62,9 @@ func (r *report) take(e event) {
 	key := e.Package + e.ImportPath + " " + e.Test
 	switch e.Action {
 	case "output", "build-output":
+		if _, what, ok := strings.Cut(e.Output, "left out: "); ok {
+			r.leftOut = append(r.leftOut, strings.TrimSpace(e.Package+" "+what))
+		}
 		r.output[key] = append(r.output[key], e.Output)
 		return
 	case "build-fail":
@@ -126,6 +131,9 @@ func (r *report) print(w io.Writer) {
 	sort.Strings(reasons)
 	for _, reason := range reasons {
 		fmt.Fprintf(w, "\nskipped, because %s:\n  %s\n", reason, strings.Join(r.skips[reason], "\n  "))
+	}
+	for _, line := range r.leftOut {
+		fmt.Fprintf(w, "\nleft out: %s\n", line)
 	}
 	fmt.Fprintf(w, "\n%d passed, %d failed, %d skipped\n", r.passed, r.failed, r.skipped)
 }

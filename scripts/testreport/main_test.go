@@ -7,6 +7,7 @@ import (
 
 const stream = `{"Action":"start","Package":"p"}
 {"Action":"output","Package":"p","Test":"TestGood","Output":"chatter\n"}
+{"Action":"output","Package":"p","Test":"TestGood","Output":"    y_test.go:7: left out: a case: this emulator lacks tokens\n"}
 {"Action":"pass","Package":"p","Test":"TestGood","Elapsed":0.1}
 {"Action":"output","Package":"p","Test":"TestAway","Output":"=== RUN   TestAway\n"}
 {"Action":"output","Package":"p","Test":"TestAway","Output":"    x_test.go:5: no engine answers\n"}
@@ -28,6 +29,7 @@ func TestTheReportTellsFailuresWithTheirOutputAndSkipsWithTheirReason(t *testing
 	r.print(&out)
 	for _, want := range []string{
 		"x_test.go:9: got 1, want 2", "q.go:1: undefined: x", "skipped, because no engine answers:\n  p TestAway", "1 passed, 1 failed, 1 skipped",
+		"left out: p a case: this emulator lacks tokens",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the report lacks %q:\n%s", want, out.String())

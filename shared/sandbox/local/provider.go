@@ -15,10 +15,13 @@ import (
 	"syscall"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/hostagent"
 )
 
 // Provider makes local sandboxes. It is safe for concurrent use.
 type Provider struct {
+	hostagent.Sandboxes
+
 	config Config
 	boot   string
 	closed chan struct{}
@@ -58,6 +61,7 @@ func New(config Config) (*Provider, error) {
 		return nil, fmt.Errorf("closing the folder of local sandboxes to others: %w", err)
 	}
 	p := &Provider{config: config, boot: boot, closed: make(chan struct{}), boxes: map[berth.SandboxID]*box{}}
+	p.Sandboxes = hostagent.Sandboxes{Find: p.agent}
 	entries, err := os.ReadDir(root)
 	if err != nil {
 		return nil, fmt.Errorf("reading the local sandboxes: %w", err)
