@@ -52,6 +52,7 @@ bench: build ## ratios against their anchors, side by side
 docs: ## rewrite the generated documents
 	@$(GO) run ./scripts/gendocs
 	@$(GO) run ./scripts/genopenapi
+	@$(GO) test -short ./functions -update >/dev/null
 
 clean: ## remove what was built
 	@rm -rf bin .cache $(GUESTS)/berth-guest-*
