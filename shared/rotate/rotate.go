@@ -1,4 +1,4 @@
-// Package rotate writes logs that cannot fill the disk (BUGS 21).
+// Package rotate writes logs that cannot fill the disk.
 package rotate
 
 import (
