@@ -1,8 +1,12 @@
 // Command gendocs writes the generated parts of the documentation into their
 // files, between markers. A test fails when a file is not what it would write.
+//
+// With -suite FILE it writes docs/providers.md from a run of the contract suite
+// (`go test -json`), or with -check says whether the page is that.
 package main
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"strings"
@@ -20,12 +24,26 @@ var pages = []page{
 }
 
 func main() {
+	suite := flag.String("suite", "", "`file` with what go test -json has printed")
+	check := flag.Bool("check", false, "change nothing, and fail when the page is another")
+	flag.Parse()
+	write := writePages
+	if *suite != "" {
+		write = func() error { return writeProviders(*suite, *check, os.Getenv("BERTH_REQUIRE") != "") }
+	}
+	if err := write(); err != nil {
+		fmt.Fprintln(os.Stderr, "gendocs:", err)
+		os.Exit(1)
+	}
+}
+
+func writePages() error {
 	for _, p := range pages {
 		if err := p.write(); err != nil {
-			fmt.Fprintln(os.Stderr, "gendocs:", err)
-			os.Exit(1)
+			return err
 		}
 	}
+	return nil
 }
 
 func (p page) write() error {
