@@ -83,6 +83,9 @@ func (c *Change) SetStatus(status berth.RunStatus) {
 	}
 	now := c.store.Clock.Now()
 	c.Head.Status = status
+	if status == berth.RunProvisioning && c.Head.AdmittedAt == nil {
+		c.Head.AdmittedAt = &now
+	}
 	if status == berth.RunRunning && c.Head.StartedAt == nil {
 		c.Head.StartedAt = &now
 	}

@@ -22,8 +22,10 @@ type Head struct {
 	Hint            string              `json:"hint,omitempty"`
 	CreatedBy       string              `json:"created_by"`
 	CreatedAt       time.Time           `json:"created_at"`
-	StartedAt       *time.Time          `json:"started_at,omitempty"`
-	EndedAt         *time.Time          `json:"ended_at,omitempty"`
+	// AdmittedAt is when the making of its sandbox began.
+	AdmittedAt *time.Time `json:"admitted_at,omitempty"`
+	StartedAt  *time.Time `json:"started_at,omitempty"`
+	EndedAt    *time.Time `json:"ended_at,omitempty"`
 	// Stage is the one that runs now, if any.
 	Stage berth.StageID `json:"stage,omitempty"`
 	// Outcome is the first one recorded; teardown follows it, then the run ends with it.

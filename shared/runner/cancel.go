@@ -31,8 +31,12 @@ func (r *Runner) Cancel(ctx context.Context, id berth.RunID) error {
 		}
 		return nil
 	})
-	if err != nil || head.Status.Ended() {
+	if err != nil {
 		return err
+	}
+	if head.Status.Ended() {
+		r.Metrics.RunEnded(ctx, head.Status)
+		return nil
 	}
 	return r.interrupt(ctx, head)
 }
@@ -86,12 +90,15 @@ func (r *Runner) Abandon(ctx context.Context, id berth.RunID, cause error) error
 		return err
 	}
 	reason := reasonOf(berth.ReasonExecutionFailed, cause)
-	_, _, err = r.changeLive(ctx, id, func(c *records.Change) error {
+	head, _, err := r.changeLive(ctx, id, func(c *records.Change) error {
 		if c.Head.Status != berth.RunSubmitted || ending(c.Head) {
 			return records.ErrUnchanged // it was started after all
 		}
 		c.Head.Outcome = &records.Outcome{Status: berth.RunFailed, Reason: &reason}
 		return r.endUnprovisioned(ctx, c, stages)
 	})
+	if err == nil && head.Status.Ended() {
+		r.Metrics.RunEnded(ctx, head.Status)
+	}
 	return err
 }

@@ -14,7 +14,7 @@ func (r *Runner) Finish(ctx context.Context, s State) (State, error) {
 	if err != nil {
 		return s, err
 	}
-	_, _, err = r.changeLive(ctx, s.Run, func(c *records.Change) error {
+	head, live, err := r.changeLive(ctx, s.Run, func(c *records.Change) error {
 		if c.Head.Outcome == nil {
 			o := outcomeOfFailure(c.Head, s.Failure)
 			c.Head.Outcome = &o
@@ -31,6 +31,9 @@ func (r *Runner) Finish(ctx context.Context, s State) (State, error) {
 		c.SetStatus(o.Status)
 		return nil
 	})
+	if live {
+		r.Metrics.RunEnded(ctx, head.Status)
+	}
 	if err == nil && r.MaxLiveRuns > 0 {
 		err = r.Records.LeaveRoom(ctx, roomScope, s.Run)
 	}

@@ -44,8 +44,11 @@ func (r *Runner) Follow(ctx context.Context, s State) (State, error) {
 		runner: r, run: s.Run, provider: provider, ref: berth.RefOf(sb), stage: stage, offset: stage.Offset,
 		cancelled: ending(head), began: r.Clock.Now(),
 	}
-	f.heard = f.began
+	f.heard, f.lag.level = f.began, f.began
 	ended, err := f.follow(ctx)
+	if f.lag.recorded {
+		r.Metrics.FollowLag(ctx, f.lag.longest)
+	}
 	if err != nil {
 		return s, err
 	}

@@ -32,6 +32,7 @@ type follower struct {
 
 	began, heard time.Time
 	heardAny     bool
+	lag          lag
 }
 
 // follow returns when the stage has ended, or when it has been attached for long enough.
@@ -47,6 +48,8 @@ func (f *follower) follow(ctx context.Context) (ended bool, err error) {
 		now := f.runner.Clock.Now()
 		if len(out.Bytes) > 0 {
 			f.heard, f.heardAny = now, true
+			full := !out.Ended && len(f.pending)+len(out.Bytes)+spool.MaxFrame > berth.MaxOutputRead
+			f.lag.read(now, full, len(f.pending) == 0)
 			f.keep(out.Bytes)
 		}
 		if out.Ended {
@@ -164,6 +167,9 @@ func (f *follower) flush(ctx context.Context, exit *berth.Exit) (ended bool, err
 	})
 	if err != nil {
 		return false, err
+	}
+	if len(f.pending) > 0 {
+		f.lag.record(f.runner.Clock.Now())
 	}
 	f.pending, f.offset = nil, done.Stage.Offset
 	f.pace()

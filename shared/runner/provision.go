@@ -95,8 +95,9 @@ func (r *Runner) provisioned(ctx context.Context, s State, state berth.SandboxSt
 
 // ready records the sandbox and lets the run begin, in one step.
 func (r *Runner) ready(ctx context.Context, s State, state berth.SandboxState) (State, error) {
+	var made bool
 	head, live, err := r.changeLive(ctx, s.Run, func(c *records.Change) error {
-		if c.Head.Status == berth.RunRunning {
+		if made = c.Head.Status != berth.RunRunning; !made {
 			return records.ErrUnchanged
 		}
 		sb, err := c.Sandbox(ctx)
@@ -112,6 +113,9 @@ func (r *Runner) ready(ctx context.Context, s State, state berth.SandboxState) (
 	})
 	if err != nil {
 		return s, err
+	}
+	if made && live && head.AdmittedAt != nil {
+		r.Metrics.Provisioned(ctx, r.Clock.Now().Sub(*head.AdmittedAt))
 	}
 	if !live || ending(head) {
 		return s.to(NextTeardown), nil

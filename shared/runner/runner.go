@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/metric"
 	"github.com/berth-dev/berth/shared/records"
 	"github.com/berth-dev/berth/shared/runner/asl"
 )
@@ -47,6 +48,8 @@ type Runner struct {
 	Clock        berth.Clock
 	Installation berth.InstallationID
 	Logger       *slog.Logger
+	// Metrics is nil where nobody counts.
+	Metrics *metric.Recorder
 	// Cloner is nil where no provider fetches code.
 	Cloner Cloner
 	// MaxLiveRuns lets further runs queue; zero is no limit.
