@@ -90,14 +90,14 @@ func (r *Runner) Abandon(ctx context.Context, id berth.RunID, cause error) error
 		return err
 	}
 	reason := reasonOf(berth.ReasonExecutionFailed, cause)
-	head, _, err := r.changeLive(ctx, id, func(c *records.Change) error {
+	head, live, err := r.changeLive(ctx, id, func(c *records.Change) error {
 		if c.Head.Status != berth.RunSubmitted || ending(c.Head) {
 			return records.ErrUnchanged // it was started after all
 		}
 		c.Head.Outcome = &records.Outcome{Status: berth.RunFailed, Reason: &reason}
 		return r.endUnprovisioned(ctx, c, stages)
 	})
-	if err == nil && head.Status.Ended() {
+	if live && head.Status.Ended() {
 		r.Metrics.RunEnded(ctx, head.Status)
 	}
 	return err

@@ -312,6 +312,11 @@ type ahead struct {
 }
 
 func (a *ahead) ReadOutput(ctx context.Context, ref berth.SandboxRef, id berth.CommandID, offset int64, limit int, wait time.Duration) (berth.Output, error) {
+	for until := time.Now().Add(patience); time.Now().Before(until); time.Sleep(time.Millisecond) { // the first read is to see the end
+		if state, err := a.Provider.DescribeCommand(ctx, ref, id); err != nil || state.Exit != nil {
+			break
+		}
+	}
 	out, err := a.Provider.ReadOutput(ctx, ref, id, offset, limit, wait)
 	if err == nil && out.Ended {
 		a.once.Do(func() {
