@@ -18,6 +18,9 @@ const (
 type Credential struct {
 	User     string
 	Password berth.SecretValue
+	// New is set of one that was made a moment ago: not every server of the origin
+	// may know it yet, so that "not found" is tried again like a network failure.
+	New bool
 }
 
 // Credentials finds what an origin asks for. Nil, without an error, is that it

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/berth-dev/berth/shared/berth"
@@ -19,6 +20,7 @@ import (
 // credentials gives every origin the same; the zero value none.
 type credentials struct {
 	user, password string
+	made           bool // a moment ago
 	err            error
 }
 
@@ -26,7 +28,7 @@ func (c credentials) FindCredential(context.Context, string) (*gitsource.Credent
 	if c.err != nil || c.user+c.password == "" {
 		return nil, c.err
 	}
-	return &gitsource.Credential{User: c.user, Password: berth.NewSecretValue([]byte(c.password))}, nil
+	return &gitsource.Credential{User: c.user, Password: berth.NewSecretValue([]byte(c.password)), New: c.made}, nil
 }
 
 const canary = `canary-9d1f'"$(id)\ x`
@@ -122,4 +124,42 @@ func TestWithoutACredentialItsVariablesMeanNothing(t *testing.T) {
 	run.env = []string{"GIT_SSL_CAINFO=" + s.WriteCA(t), "BERTH_GIT_USER=u", "BERTH_GIT_PASSWORD=" + canary}
 	run.run(t)
 	run.wantFailed(t, gitsource.StatusRepository)
+}
+
+func TestACredentialThatIsNotKnownEverywhereYetIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		made   bool
+		unseen int32 // requests with the credential that are answered with 404
+		status gitsource.Status
+	}{
+		"a new one comes to be known":           {true, 3, gitsource.StatusDone},
+		"a new one stays unknown":               {true, 1000, gitsource.StatusRepository},
+		"an old one is not waited for":          {false, 1, gitsource.StatusRepository},
+		"an old one that is known needs no try": {false, 0, gitsource.StatusDone},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var asked atomic.Int32
+			s := gitservertest.Start(t, gitservertest.Options{TLS: true, User: "u", Password: canary, Wrap: func(whole http.Handler) http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if _, _, ok := r.BasicAuth(); ok && asked.Add(1) <= c.unseen {
+						http.NotFound(w, r)
+						return
+					}
+					whole.ServeHTTP(w, r)
+				})
+			}})
+			run := newClone(t, berth.Target{Origin: s.URL})
+			run.env = []string{"GIT_SSL_CAINFO=" + s.WriteCA(t)}
+			run.source = gitsource.Impatient(credentials{user: "u", password: canary, made: c.made})
+			run.run(t)
+			if run.status != c.status {
+				t.Fatalf("the clone ended with %d, want %d\n%s", run.status, c.status, run.log)
+			}
+			if tries := strings.Count(run.log, "the new credential is not known everywhere yet"); c.status != gitsource.StatusDone && tries != map[bool]int{true: 3}[c.made] {
+				t.Errorf("it was tried again %d times:\n%s", tries, run.log)
+			}
+		})
+	}
 }

@@ -65,6 +65,9 @@ func (s Source) CloneCommand(ctx context.Context, def berth.Definition) (berth.C
 	private := "no"
 	if credential != nil {
 		private = "yes"
+		if credential.New {
+			private = "new"
+		}
 		spec.Env = map[string]string{userVariable: credential.User, passwordVariable: string(credential.Password.Reveal())}
 		spec.Mask = []berth.SecretValue{credential.Password}
 	}

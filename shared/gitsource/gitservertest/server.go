@@ -89,22 +89,31 @@ func listen(t testing.TB, address string) net.Listener {
 }
 
 func (s *Server) handler(o Options) http.Handler {
+	backend := s.Handler()
 	var h http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, password, ok := r.BasicAuth(); o.User != "" && (!ok || password != o.Password) {
 			w.Header().Set("WWW-Authenticate", `Basic realm="git"`)
 			http.Error(w, "credentials needed", http.StatusUnauthorized)
 			return
 		}
-		env := append(s.env(), "GIT_HTTP_EXPORT_ALL=1", "GIT_PROJECT_ROOT="+strings.TrimSuffix(s.Dir, "/repository.git"))
 		if o.Version0 {
 			r.Header.Del("Git-Protocol")
-		} else if version := r.Header.Get("Git-Protocol"); version != "" {
-			env = append(env, "GIT_PROTOCOL="+version) // older http-backends do not take it from the header
 		}
-		(&cgi.Handler{Path: s.git, Args: []string{"http-backend"}, Dir: s.Dir, Env: env, Stderr: io.Discard, Logger: log.New(io.Discard, "", 0)}).ServeHTTP(w, r)
+		backend.ServeHTTP(w, r)
 	})
 	if o.Wrap != nil {
 		h = o.Wrap(h)
 	}
 	return h
+}
+
+// Handler serves the repository by http-backend, to everybody, at /repository.git.
+func (r *Repository) Handler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		env := append(r.env(), "GIT_HTTP_EXPORT_ALL=1", "GIT_PROJECT_ROOT="+strings.TrimSuffix(r.Dir, "/repository.git"))
+		if version := request.Header.Get("Git-Protocol"); version != "" {
+			env = append(env, "GIT_PROTOCOL="+version) // older http-backends do not take it from the header
+		}
+		(&cgi.Handler{Path: r.git, Args: []string{"http-backend"}, Dir: r.Dir, Env: env, Stderr: io.Discard, Logger: log.New(io.Discard, "", 0)}).ServeHTTP(w, request)
+	})
 }

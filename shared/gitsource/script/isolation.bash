@@ -52,7 +52,7 @@ helper='!f() {
 }; f'
 
 use_credential() {
-	[[ $credential == yes ]] || return
+	[[ $credential != no ]] || return
 	BERTH_GIT_HOST=${origin#*://}
 	export BERTH_GIT_HOST=${BERTH_GIT_HOST%%/*}
 	settings+=(-c "credential.helper=$helper")

@@ -46,10 +46,20 @@ classify() {
 	esac
 }
 
+# passing tells whether $kind may pass by itself, and says so. Of a credential that
+# was just made, not every server of the origin may know.
+passing() {
+	case $kind in
+	network) why="the network failed" ;;
+	repository) why="the new credential is not known everywhere yet" && [[ $credential == new ]] ;;
+	*) false ;;
+	esac
+}
+
 # talk SHOW GIT-ARGUMENTS runs git, again when only the network failed. $said is
 # what it said, $kind what went wrong.
 talk() {
-	local show=$1 try=0 status
+	local show=$1 try=0 status why
 	shift
 	while :; do
 		if [[ $show ]]; then
@@ -62,8 +72,8 @@ talk() {
 		[[ $show ]] || show_errors
 		kind=$(classify)
 		((status == 141)) && kind=network # SIGPIPE: the other side is gone
-		[[ $kind == network ]] && ((try < ${#pauses[@]})) || return 1
-		say "the network failed: trying again in ${pauses[try]} s"
+		passing && ((try < ${#pauses[@]})) || return 1
+		say "$why: trying again in ${pauses[try]} s"
 		sleep "${pauses[try]}"
 		try=$((try + 1))
 	done

@@ -7,7 +7,8 @@
 # the status says why not (the statuses are those of status.go). It may be killed
 # at any moment and run again.
 
-origin=$1 branch=$2 tag=$3 sha=$4 depth=$5 credential=$6
+origin=$1 branch=$2 tag=$3 sha=$4 depth=$5
+credential=$6         # no, yes, or new: made a moment ago
 pauses=(${7//,/ }) # seconds before each further try
 
 readonly failed=1 git_missing=10 repository=11 revision=12 network=13 workspace=14
