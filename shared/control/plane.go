@@ -8,6 +8,7 @@ import (
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/config"
+	"github.com/berth-dev/berth/shared/metric"
 	"github.com/berth-dev/berth/shared/records"
 	"github.com/berth-dev/berth/shared/runner"
 )
@@ -22,6 +23,8 @@ type Plane struct {
 	Clock        berth.Clock
 	Installation berth.InstallationID
 	Logger       *slog.Logger
+	// Metrics is nil where nobody counts.
+	Metrics *metric.Recorder
 	// ServerDefault is the environment of runs that name none; empty is
 	// berth.DefaultEnvironmentID.
 	ServerDefault berth.EnvironmentID
@@ -38,7 +41,7 @@ type Plane struct {
 func (p *Plane) runner() *runner.Runner {
 	return &runner.Runner{
 		Records: p.Records, Providers: p.Providers, Secrets: p.Secrets, Orchestrator: p.Orchestrator,
-		Clock: p.Clock, Installation: p.Installation, Logger: p.Logger,
+		Clock: p.Clock, Installation: p.Installation, Logger: p.Logger, Metrics: p.Metrics,
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/metric"
 	"github.com/berth-dev/berth/shared/records"
 )
 
@@ -29,6 +30,9 @@ type Config struct {
 	Random io.Reader
 	// Logger takes one line a request and the text of internal errors; none when nil.
 	Logger *slog.Logger
+	// Metrics counts requests that fail by no fault of their sender's; nil where
+	// nobody does.
+	Metrics *metric.Recorder
 	// PublicURL is the server's address as agents and clients see it; when empty,
 	// that of the request.
 	PublicURL string

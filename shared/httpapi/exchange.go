@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -124,11 +125,14 @@ func (x *exchange) finish() {
 // log writes one line. Bodies, query values and headers are not in it.
 func (x *exchange) log() {
 	level := slog.LevelInfo
-	attrs := make([]slog.Attr, 0, 11)
+	attrs := make([]slog.Attr, 0, 12)
 	attrs = append(attrs,
 		slog.String("request", x.id), slog.String("operation", x.route.ID), slog.String("method", x.r.Method),
 		slog.String("path", x.r.URL.Path), slog.Int("status", x.status), slog.Int64("bytes", x.bytes),
 		slog.Int64("took_us", x.api.cfg.Clock.Now().Sub(x.started).Microseconds()))
+	if id := x.runID(); id != "" {
+		attrs = append(attrs, slog.String("run", id))
+	}
 	if x.principal.Name != "" {
 		attrs = append(attrs, slog.String("by", x.principal.Name))
 	}
@@ -137,6 +141,9 @@ func (x *exchange) log() {
 	}
 	if p := x.problem; p != nil {
 		attrs = append(attrs, slog.String("code", string(p.Code)))
+		if p.Status >= http.StatusInternalServerError || p.Status == http.StatusTooManyRequests {
+			x.api.cfg.Metrics.Error(x.r.Context(), p.Code)
+		}
 		switch p.Code {
 		case berth.CodeInternal:
 			level = slog.LevelError
@@ -147,6 +154,18 @@ func (x *exchange) log() {
 		}
 	}
 	x.api.log.LogAttrs(x.r.Context(), level, "request", attrs...)
+}
+
+// runID is the run that the request is about, or that it made.
+func (x *exchange) runID() string {
+	if strings.HasPrefix(x.route.Path, "/runs/{id}") {
+		return x.r.PathValue("id")
+	}
+	made, _ := strings.CutPrefix(x.Header().Get("Location"), Prefix+"/runs/")
+	if strings.Contains(made, "/") {
+		return ""
+	}
+	return made
 }
 
 // replyBuffers are kept for the bodies of JSON answers.

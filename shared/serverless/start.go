@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
+	"github.com/awslabs/aws-lambda-go-api-proxy/core"
 )
 
 // Must returns v. With an error it logs that and ends the process, which is how
@@ -26,12 +27,16 @@ func newLogger(w io.Writer) *slog.Logger {
 	return slog.New(invocations{slog.NewJSONHandler(w, nil)})
 }
 
-// invocations adds Lambda's request id to every line.
+// invocations adds to every line Lambda's request id, and the gateway's where
+// there is one, by which the gateway's access log has the request.
 type invocations struct{ slog.Handler }
 
 func (i invocations) Handle(ctx context.Context, r slog.Record) error {
 	if lc, ok := lambdacontext.FromContext(ctx); ok {
 		r.AddAttrs(slog.String("invocation", lc.AwsRequestID))
+	}
+	if gateway, ok := core.GetAPIGatewayContextFromContext(ctx); ok {
+		r.AddAttrs(slog.String("gateway_request", gateway.RequestID))
 	}
 	if err := i.Handler.Handle(ctx, r); err != nil {
 		return fmt.Errorf("writing a log line: %w", err)

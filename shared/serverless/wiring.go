@@ -19,6 +19,7 @@ import (
 	"github.com/berth-dev/berth/shared/control"
 	"github.com/berth-dev/berth/shared/httpapi"
 	"github.com/berth-dev/berth/shared/ids"
+	"github.com/berth-dev/berth/shared/metric"
 	"github.com/berth-dev/berth/shared/records"
 	"github.com/berth-dev/berth/shared/runner"
 	"github.com/berth-dev/berth/shared/runner/stepfn"
@@ -41,6 +42,7 @@ type Wiring struct {
 	Records   *records.Store
 	Logger    *slog.Logger
 
+	metrics      *metric.Recorder
 	blobs        berth.Blobs
 	secrets      berth.Secrets
 	orchestrator berth.Orchestrator
@@ -68,6 +70,8 @@ func Open(lookup Lookup) (*Wiring, error) {
 	}
 	clock := berth.SystemClock{}
 	w := &Wiring{Variables: v, Logger: newLogger(os.Stderr), clock: clock, ids: ids.New(clock), providers: openProviders()}
+	w.metrics = metric.New(metric.NewEMF(os.Stdout, v.Installation, clock))
+	config.APIOptions = append(config.APIOptions, countThrottles(w.metrics))
 	if w.orchestrator, err = stepfn.New(sfn.NewFromConfig(config), v.StateMachine); err != nil {
 		return nil, berth.Wrap(err, "BERTH_STATE_MACHINE")
 	}
@@ -89,7 +93,7 @@ func openProviders() control.Providers {
 func (w *Wiring) Runner() *runner.Runner {
 	return &runner.Runner{
 		Records: w.Records, Providers: w.providers, Secrets: w.secrets, Orchestrator: w.orchestrator, Clock: w.clock,
-		Installation: w.Variables.Installation, Logger: w.Logger, MaxLiveRuns: w.Variables.MaxLiveRuns,
+		Installation: w.Variables.Installation, Logger: w.Logger, Metrics: w.metrics, MaxLiveRuns: w.Variables.MaxLiveRuns,
 		FollowQuiet: followQuiet, FollowTotal: followTotal,
 	}
 }
@@ -103,7 +107,7 @@ func (w *Wiring) Keys() *access.Authenticator {
 func (w *Wiring) API() httpapi.Config {
 	plane := &control.Plane{
 		Records: w.Records, Providers: w.providers, Secrets: w.secrets, Orchestrator: w.orchestrator, IDs: w.ids, Clock: w.clock,
-		ServerDefault: w.Variables.DefaultEnvironment, Installation: w.Variables.Installation, Logger: w.Logger,
+		ServerDefault: w.Variables.DefaultEnvironment, Installation: w.Variables.Installation, Logger: w.Logger, Metrics: w.metrics,
 	}
 	// The routes whose URLs it signs are the embedded server's; blobs in S3 have
 	// URLs of their own.
@@ -112,7 +116,7 @@ func (w *Wiring) API() httpapi.Config {
 	return httpapi.Config{
 		Plane: plane, Records: w.Records, Blobs: w.blobs, Secrets: w.secrets, Waiter: stream.Poll{Clock: w.clock},
 		Authenticator: gatewayAuthenticator{httpapi.BearerTokens(w.Keys())}, Clock: w.clock, IDs: w.ids,
-		Version: version.Info(w.Variables.Installation), SigningKey: unused, Logger: w.Logger,
+		Version: version.Info(w.Variables.Installation), SigningKey: unused, Logger: w.Logger, Metrics: w.metrics,
 		PublicURL: w.Variables.PublicURL,
 	}
 }
