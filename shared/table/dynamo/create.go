@@ -21,23 +21,24 @@ type Creator interface {
 const createWait = 2 * time.Minute
 
 // CreateTable makes a table with the layout that this package expects, and
-// waits until it is there. Deployments make theirs by template; this is for
-// tests, which thereby pin the layout.
+// waits until it is there. Deployments make theirs by a template with the same
+// layout; this is for tests, which thereby pin it.
 func CreateTable(ctx context.Context, client Creator, name string) error {
+	layout := Layout()
 	input := &dynamodb.CreateTableInput{
 		TableName:   aws.String(name),
 		BillingMode: types.BillingModePayPerRequest,
-		KeySchema:   keySchema(attributePK, attributeSK),
+		KeySchema:   keySchema(layout.PartitionKey, layout.SortKey),
 	}
-	keys := []string{attributePK, attributeSK}
-	for index := 1; index <= 2; index++ {
-		keys = append(keys, indexPK(index), indexSK(index))
+	keys := []string{layout.PartitionKey, layout.SortKey}
+	for _, index := range layout.Indexes {
+		keys = append(keys, index.PartitionKey, index.SortKey)
 		input.GlobalSecondaryIndexes = append(input.GlobalSecondaryIndexes, types.GlobalSecondaryIndex{
-			IndexName: aws.String(indexName(index)),
-			KeySchema: keySchema(indexPK(index), indexSK(index)),
+			IndexName: aws.String(index.Name),
+			KeySchema: keySchema(index.PartitionKey, index.SortKey),
 			Projection: &types.Projection{
 				ProjectionType:   types.ProjectionTypeInclude,
-				NonKeyAttributes: []string{attributeProjected, attributeExpires},
+				NonKeyAttributes: index.Projected,
 			},
 		})
 	}
@@ -57,7 +58,7 @@ func CreateTable(ctx context.Context, client Creator, name string) error {
 	}
 	_, err := client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
 		TableName:               aws.String(name),
-		TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: aws.String(attributeExpires), Enabled: aws.Bool(true)},
+		TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: aws.String(layout.ExpiresAttribute), Enabled: aws.Bool(true)},
 	})
 	if err != nil {
 		return fmt.Errorf("setting the time to live of table %s: %w", name, err)
