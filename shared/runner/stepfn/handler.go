@@ -17,12 +17,14 @@ import (
 
 // Handler makes a Lambda handler of a task. Its errors have the names that Retry
 // and Catch of the machine match, a panic too; failures that an earlier task
-// left in the state come to the task as they were raised.
+// left in the state come to the task as they were raised. Every call leaves one
+// log line that names the run.
 func Handler(name string, task asl.Task, logger *slog.Logger) func(context.Context, json.RawMessage) (json.RawMessage, error) {
 	return func(ctx context.Context, input json.RawMessage) (output json.RawMessage, err error) {
+		logger := logger.With(append(about(input), "task", name)...)
 		defer func() {
 			if r := recover(); r != nil {
-				logger.ErrorContext(ctx, "task panicked", "task", name, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+				logger.ErrorContext(ctx, "task panicked", "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
 				err = messages.InvokeResponse_Error{Type: "Panic", Message: "the task " + name + " panicked"}
 			}
 		}()
@@ -31,11 +33,35 @@ func Handler(name string, task asl.Task, logger *slog.Logger) func(context.Conte
 			err = berth.Errorf(berth.CodeTooLarge, "the result of task %s is %d bytes, the limit is %d", name, len(output), asl.MaxDataBytes)
 		}
 		if err != nil {
-			logger.WarnContext(ctx, "task failed", "task", name, "error", err.Error())
+			logger.WarnContext(ctx, "task failed", "error", err.Error())
 			return nil, named(err)
 		}
+		var after runner.State
+		_ = json.Unmarshal(output, &after) // AwaitOutput has none
+		logger.InfoContext(ctx, "task done", "next", string(after.Next))
 		return output, nil
 	}
+}
+
+// about names in a log what a task is about.
+func about(input json.RawMessage) []any {
+	var in struct {
+		runner.State
+		Of runner.State `json:"state"` // of AwaitOutput
+	}
+	_ = json.Unmarshal(input, &in) // a task itself refuses what is no state
+	s := in.State
+	if s.Run == "" {
+		s = in.Of
+	}
+	attrs := []any{"run", string(s.Run)}
+	if s.Execution != "" {
+		attrs = append(attrs, "execution", string(s.Execution))
+	}
+	if s.Stage != "" {
+		attrs = append(attrs, "stage", string(s.Stage))
+	}
+	return attrs
 }
 
 // named is the error under the name that the machine knows it by.

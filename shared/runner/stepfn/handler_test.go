@@ -1,6 +1,7 @@
 package stepfn_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -62,6 +63,44 @@ func TestAnEarlierFailureComesToATaskAsItWasRaised(t *testing.T) {
 		got, err := stepfn.Handler("Teardown", echo, slog.New(slog.DiscardHandler))(t.Context(), json.RawMessage(input))
 		if err != nil || string(got) != want {
 			t.Errorf("%s comes as %s, %v, want %s", input, got, err, want)
+		}
+	}
+}
+
+func TestEveryTaskLeavesALineThatNamesItsRun(t *testing.T) {
+	t.Parallel()
+	const run = "01jd3v6d0x2m5p8q9r7s4t1v0w"
+	state := `{"run":"` + run + `","execution":"` + run + `-2","stage":"01-command"}`
+	for name, c := range map[string]struct {
+		input string
+		task  asl.Task
+		level string
+		next  any
+	}{
+		"done": {state, func(context.Context, json.RawMessage) (json.RawMessage, error) {
+			return json.RawMessage(`{"run":"` + run + `","next":"follow"}`), nil
+		}, "INFO", "follow"},
+		"done, and it waits for a token": {`{"state":` + state + `,"token":"secret"}`, func(context.Context, json.RawMessage) (json.RawMessage, error) {
+			return json.RawMessage(`{}`), nil
+		}, "INFO", ""},
+		"failed":   {state, failing(errors.New("odd")), "WARN", nil},
+		"panicked": {state, func(context.Context, json.RawMessage) (json.RawMessage, error) { panic("odd") }, "ERROR", nil},
+	} {
+		var log bytes.Buffer
+		_, _ = stepfn.Handler("Follow", c.task, slog.New(slog.NewJSONHandler(&log, nil)))(t.Context(), json.RawMessage(c.input))
+		var line map[string]any
+		if err := json.Unmarshal(log.Bytes(), &line); err != nil { // two lines are none
+			t.Errorf("%s: %v in %s", name, err, log.String())
+			continue
+		}
+		want := map[string]any{"run": run, "execution": run + "-2", "stage": "01-command", "task": "Follow", "level": c.level}
+		for key, value := range want {
+			if line[key] != value {
+				t.Errorf("%s: %s is %v, want %v, in %s", name, key, line[key], value, log.String())
+			}
+		}
+		if line["next"] != c.next || strings.Contains(log.String(), "secret") {
+			t.Errorf("%s: the line is %s", name, log.String())
 		}
 	}
 }
