@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/hostagent/filemove"
 	"github.com/berth-dev/berth/shared/ids"
 )
 
@@ -35,17 +36,26 @@ type Config struct {
 	Capacity func() (Capacity, error)
 	// MinFreeDisk is how many bytes have to be free for a new sandbox.
 	MinFreeDisk int64
-	Version     berth.Version
-	Clock       berth.Clock // the system's when nil
-	IDs         berth.IDs   // of requests; made from Clock when nil
-	Logger      *slog.Logger
+	// Nudge, if set, tells the control plane of a command that it has armed the agent
+	// for. It must not wait. Without it arming is unsupported.
+	Nudge func(berth.Nudge)
+	// Fetcher is for signed URLs; it must follow no redirect. One that trusts the
+	// system's authorities is made when nil.
+	Fetcher *http.Client
+	Version berth.Version
+	Clock   berth.Clock // the system's when nil
+	IDs     berth.IDs   // of requests; made from Clock when nil
+	Logger  *slog.Logger
 }
 
-// Server is the API of one agent. It is safe for concurrent use.
+// Server is the API of one agent. It is safe for concurrent use. Close it before
+// its providers.
 type Server struct {
-	config Config
-	token  [sha256.Size]byte
-	mux    *http.ServeMux
+	config  Config
+	token   [sha256.Size]byte
+	mux     *http.ServeMux
+	armings *armings
+	moves   *filemove.Mover
 
 	mu    sync.Mutex // guards owner
 	owner *owner     // nil until it is known
@@ -73,6 +83,8 @@ func New(config Config) (*Server, error) {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Server{config: config, token: sha256.Sum256([]byte(config.Token)), mux: http.NewServeMux()}
+	s.armings = newArmings(config.Nudge, config.Clock)
+	s.moves = filemove.New(filemove.Config{Client: config.Fetcher, Clock: config.Clock, Logger: config.Logger})
 	switch {
 	case config.Installation != "" && len(config.Providers) > 0:
 		s.owner = &owner{config.Installation, config.Providers}
@@ -84,4 +96,10 @@ func New(config Config) (*Server, error) {
 	}
 	s.mux.HandleFunc("/", unknown)
 	return s, nil
+}
+
+// Close forgets what is armed and breaks off files on the move.
+func (s *Server) Close() {
+	s.armings.close()
+	s.moves.Close()
 }

@@ -27,6 +27,11 @@ func CommandPath(kind berth.ProviderKind, sandbox berth.SandboxID, id berth.Comm
 	return SandboxPath(kind, sandbox, append([]string{"commands", string(id)}, below...)...)
 }
 
+// MovePath is one file on the move.
+func MovePath(kind berth.ProviderKind, sandbox berth.SandboxID, id string) string {
+	return SandboxPath(kind, sandbox, "moves", id)
+}
+
 func join(parts ...string) string {
 	var b strings.Builder
 	b.WriteString(prefix)

@@ -15,13 +15,15 @@ type route struct {
 // streamed is the cap of bodies that are passed on as they come.
 const streamed = -1
 
-// routes is the whole API. {provider} is a kind, {sandbox} and {command} are ids.
+// routes is the whole API. {provider} is a kind, {sandbox}, {command} and
+// {move} are ids.
 func (s *Server) routes() []route {
 	const (
 		sandboxes = prefix + "/{provider}/sandboxes"
 		sandbox   = sandboxes + "/{sandbox}"
 		command   = sandbox + "/commands/{command}"
 		files     = sandbox + "/files"
+		move      = sandbox + "/moves/{move}"
 	)
 	ref := []string{"ref"}
 	with := func(names ...string) []string { return append(names, "ref") }
@@ -41,10 +43,13 @@ func (s *Server) routes() []route {
 		{method: http.MethodPost, pattern: command + "/input", query: with("offset", "eof", "wait"), media: MediaBytes, cap: MaxInput, quiet: true, handle: writeInput},
 		{method: http.MethodPost, pattern: command + "/signal", query: ref, media: MediaJSON, cap: maxSmall, handle: signal},
 		{method: http.MethodPost, pattern: command + "/cancel", query: ref, handle: cancel},
+		{method: http.MethodPost, pattern: command + "/arm", query: ref, media: MediaJSON, cap: maxSmall, quiet: true, handle: arm},
 
 		{method: http.MethodGet, pattern: files, query: with("path", "offset", "limit", "guard"), quiet: true, handle: readFile},
 		{method: http.MethodPut, pattern: files, query: with("path", "size", "mode", "guard"), media: MediaBytes, cap: streamed, quiet: true, handle: writeFile},
 		{method: http.MethodDelete, pattern: files, query: with("path", "guard"), quiet: true, handle: deleteFile},
+		{method: http.MethodPut, pattern: move, query: ref, media: MediaJSON, cap: maxSmall, handle: startMove},
+		{method: http.MethodGet, pattern: move, query: ref, quiet: true, handle: describeMove},
 		{method: http.MethodPost, pattern: sandbox + "/grep", query: ref, media: MediaJSON, cap: maxSmall, quiet: true, handle: grep},
 		{method: http.MethodPost, pattern: sandbox + "/glob", query: ref, media: MediaJSON, cap: maxSmall, quiet: true, handle: glob},
 	}

@@ -2,12 +2,10 @@ package transfer
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"hash"
 	"io"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/digest"
 )
 
 // Write keeps the bytes of an upload when they are those that were announced.
@@ -23,10 +21,10 @@ func (s *Service) Write(ctx context.Context, id string, r io.Reader) error {
 	case rec.Status == berth.TransferDone, rec.Status == berth.TransferMoving && !rec.abandoned(s.cfg.Clock.Now()):
 		return berth.Errorf(berth.CodeConflict, "transfer %s is %s: its bytes cannot be replaced", id, rec.Status)
 	}
-	checked := &checkedReader{r: r, hash: sha256.New(), size: rec.Size, sum: rec.SHA256}
+	checked := digest.NewReader(r, rec.Size, rec.SHA256, nil)
 	err = s.cfg.Blobs.Put(ctx, blobOf(id), checked, rec.Size)
-	if checked.err != nil {
-		err = checked.err
+	if fault := checked.Fault(); fault != nil {
+		err = fault
 	}
 	if err != nil {
 		return berth.Wrap(err, "keeping the bytes of transfer "+id)
@@ -46,42 +44,3 @@ func (s *Service) Open(ctx context.Context, id string) (io.ReadCloser, berth.Tra
 	r, err := s.cfg.Blobs.Open(ctx, blobOf(id), 0, -1)
 	return r, rec.Transfer, berth.Wrap(err, "reading the bytes of transfer "+id)
 }
-
-// checkedReader ends with an error unless what it read has the size and hash
-// that were announced; an empty hash is not checked.
-type checkedReader struct {
-	r    io.Reader
-	hash hash.Hash
-	read int64
-	size int64
-	sum  string
-	err  error // of the check
-	// each, if set, is called after every read.
-	each func()
-}
-
-func (c *checkedReader) Read(p []byte) (int, error) {
-	if c.err != nil {
-		return 0, c.err
-	}
-	n, err := c.r.Read(p)
-	c.hash.Write(p[:n])
-	c.read += int64(n)
-	if c.each != nil {
-		c.each()
-	}
-	switch {
-	case c.read > c.size:
-		c.err = berth.Errorf(berth.CodeInvalid, "there are more than the %d bytes that were announced", c.size)
-	case err == io.EOF && c.read < c.size:
-		c.err = berth.Errorf(berth.CodeInvalid, "there are %d bytes, fewer than the %d that were announced", c.read, c.size)
-	case c.read == c.size && c.sum != "" && c.hex() != c.sum:
-		c.err = berth.Errorf(berth.CodeInvalid, "the bytes have another SHA-256 than was announced")
-	}
-	if c.err != nil {
-		return 0, c.err
-	}
-	return n, err
-}
-
-func (c *checkedReader) hex() string { return hex.EncodeToString(c.hash.Sum(nil)) }

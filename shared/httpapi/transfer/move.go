@@ -3,13 +3,13 @@ package transfer
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"io"
 	"log/slog"
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/digest"
 )
 
 const (
@@ -22,8 +22,8 @@ const (
 	attachedTime = 25 * time.Second
 )
 
-// Commit begins to move the file, in the background unless the service is
-// attached. A transfer that moves or is done stays as it is. Errors: not_found, conflict when an upload has no bytes yet.
+// Commit begins to move the file: the provider does where it can, else the
+// server, in the background unless the service is attached. A transfer that moves or is done stays as it is. Errors: not_found, conflict when an upload has no bytes yet.
 func (s *Service) Commit(ctx context.Context, id string) (berth.Transfer, error) {
 	rec, version, err := s.find(ctx, id)
 	if err != nil {
@@ -50,7 +50,10 @@ func (s *Service) Commit(ctx context.Context, id string) (berth.Transfer, error)
 	if err != nil {
 		return rec.Transfer, err
 	}
-	rec.Status, rec.Reason, rec.LeaseUntil = berth.TransferMoving, nil, now.Add(lease)
+	if t, handed, err := s.hand(ctx, provider, berth.RefOf(sb), rec, version); handed || err != nil {
+		return t, err
+	}
+	rec.Status, rec.Reason, rec.Handed, rec.LeaseUntil = berth.TransferMoving, nil, false, now.Add(lease)
 	rec.ExpiresAt = now.Add(validity)
 	if version, err = s.put(ctx, rec, version); berth.CodeOf(err) == berth.CodeStale {
 		return s.Find(ctx, id) // somebody else has just committed it
@@ -134,12 +137,10 @@ func (m *move) upload(ctx context.Context) error {
 		return err
 	}
 	defer r.Close()
-	checked := &checkedReader{
-		r: r, hash: sha256.New(), size: m.rec.Size, sum: m.rec.SHA256, each: func() { m.renew(ctx) },
-	}
+	checked := digest.NewReader(r, m.rec.Size, m.rec.SHA256, func() { m.renew(ctx) })
 	_, err = m.provider.WriteFile(ctx, m.ref, m.rec.Path, checked, m.rec.Size, m.rec.Mode, "")
-	if checked.err != nil {
-		err = checked.err
+	if fault := checked.Fault(); fault != nil {
+		err = fault
 	}
 	return err
 }
@@ -155,18 +156,16 @@ func (m *move) download(ctx context.Context) error {
 	if m.rec.Size > 0 && m.rec.Size != first.Info.Size {
 		return berth.Errorf(berth.CodeConflict, "the file has %d bytes, not the %d that were asked for", first.Info.Size, m.rec.Size)
 	}
-	checked := &checkedReader{
-		r:    &fileReader{read: m.reader(ctx), piece: bytes.NewReader(first.Data), next: first.Next, eof: first.EOF},
-		hash: sha256.New(), size: first.Info.Size, sum: m.rec.SHA256, each: func() { m.renew(ctx) },
-	}
+	pieces := &fileReader{read: m.reader(ctx), piece: bytes.NewReader(first.Data), next: first.Next, eof: first.EOF}
+	checked := digest.NewReader(pieces, first.Info.Size, m.rec.SHA256, func() { m.renew(ctx) })
 	err = m.service.cfg.Blobs.Put(ctx, blobOf(m.rec.ID), checked, first.Info.Size)
-	if checked.err != nil {
-		err = checked.err
+	if fault := checked.Fault(); fault != nil {
+		err = fault
 	}
 	if err != nil {
 		return err
 	}
-	m.rec.Size, m.rec.SHA256, m.rec.Mode = checked.read, checked.hex(), first.Info.Mode
+	m.rec.Size, m.rec.SHA256, m.rec.Mode = checked.Count(), checked.Sum(), first.Info.Mode
 	return nil
 }
 

@@ -14,6 +14,8 @@ type record struct {
 	berth.Transfer
 	// LeaseUntil is when a move counts as abandoned, unless it is renewed.
 	LeaseUntil time.Time `json:"lease_until,omitzero"`
+	// Handed says that the provider moves the file, and has to be asked how far it is.
+	Handed bool `json:"handed,omitempty"`
 }
 
 const (

@@ -83,7 +83,10 @@ func (s *Service) Create(ctx context.Context, sb berth.Sandbox, req berth.Transf
 
 // Find returns not_found. A move whose server died shows as failed.
 func (s *Service) Find(ctx context.Context, id string) (berth.Transfer, error) {
-	rec, _, err := s.find(ctx, id)
+	rec, version, err := s.find(ctx, id)
+	if err == nil && rec.Handed && rec.Status == berth.TransferMoving {
+		return s.look(ctx, rec, version)
+	}
 	if err == nil && rec.abandoned(s.cfg.Clock.Now()) {
 		rec.fail(berth.ReasonLost, "the server ended while it moved the file", "Commit the transfer again.")
 	}
