@@ -17,6 +17,8 @@ import (
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/blob/s3"
 	"github.com/berth-dev/berth/shared/control"
+	"github.com/berth-dev/berth/shared/githubapp"
+	"github.com/berth-dev/berth/shared/gitsource"
 	"github.com/berth-dev/berth/shared/httpapi"
 	"github.com/berth-dev/berth/shared/ids"
 	"github.com/berth-dev/berth/shared/metric"
@@ -47,6 +49,7 @@ type Wiring struct {
 	secrets      berth.Secrets
 	orchestrator berth.Orchestrator
 	providers    control.Providers
+	cloner       gitsource.Source
 	clock        berth.Clock
 	ids          berth.IDs
 }
@@ -77,6 +80,7 @@ func Open(lookup Lookup) (*Wiring, error) {
 	}
 	w.blobs = s3.NewPresigned(s3sdk.NewFromConfig(config, func(o *s3sdk.Options) { o.UsePathStyle = v.Endpoint != "" }), v.Bucket)
 	w.secrets = secretsmanager.New(secretssdk.NewFromConfig(config), v.Installation, clock)
+	w.cloner.Credentials = githubapp.New(githubapp.Config{Settings: githubapp.FromSecret(w.secrets), Clock: clock, Logger: w.Logger})
 	w.Records = &records.Store{
 		Table: dynamo.New(dynamodb.NewFromConfig(config), v.Table, clock), Blobs: w.blobs, Clock: clock, IDs: w.ids,
 	}
@@ -94,7 +98,7 @@ func (w *Wiring) Runner() *runner.Runner {
 	return &runner.Runner{
 		Records: w.Records, Providers: w.providers, Secrets: w.secrets, Orchestrator: w.orchestrator, Clock: w.clock,
 		Installation: w.Variables.Installation, Logger: w.Logger, Metrics: w.metrics, MaxLiveRuns: w.Variables.MaxLiveRuns,
-		FollowQuiet: followQuiet, FollowTotal: followTotal,
+		FollowQuiet: followQuiet, FollowTotal: followTotal, Cloner: w.cloner,
 	}
 }
 

@@ -241,3 +241,23 @@ func TestLogLinesCarryTheInvocation(t *testing.T) {
 		t.Errorf("the line is %s, %v", b.String(), err)
 	}
 }
+
+// logged lets the health check answer an event of the gateway and log to b.
+func logged(t *testing.T, b *bytes.Buffer) {
+	t.Helper()
+	w, err := serverless.Open(lookup(whole()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Logger = serverless.LogTo(b)
+	api, err := httpapi.Operation("find-health", w.API())
+	if err != nil {
+		t.Fatal(err)
+	}
+	reply, err := gateway.New(api)(t.Context(), events.APIGatewayProxyRequest{
+		HTTPMethod: "GET", Path: httpapi.Prefix + "/health", RequestContext: events.APIGatewayProxyRequestContext{RequestID: "gateway-7"},
+	})
+	if err != nil || reply.StatusCode != 200 {
+		t.Fatalf("health is answered with %d, %v", reply.StatusCode, err)
+	}
+}
