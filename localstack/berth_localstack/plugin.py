@@ -1,0 +1,54 @@
+"""Puts the parts of this plugin into LocalStack when it starts, and says so at /_localstack/berth."""
+
+import logging
+
+from localstack.runtime import hooks
+from localstack.runtime.exceptions import LocalstackExit
+
+LOG = logging.getLogger(__name__)
+
+
+@hooks.on_infra_start()
+def patch() -> None:
+    """Ends LocalStack where a part does not fit."""
+    try:
+        from berth_localstack import (
+            authorizer,
+            events,
+            gateway_response,
+            guard,
+            limits,
+            scheduler,
+            stage,
+            stepfunctions,
+        )
+
+        guard.check_version()
+        parts = [stage, gateway_response, limits, authorizer, stepfunctions, events]
+        for part in parts:
+            part.patch()
+        scheduler.start()
+        _announce([part.__name__.rpartition(".")[2] for part in [*parts, scheduler]])
+    except Exception as e:
+        LOG.exception("berth's plugin does not fit")
+        raise LocalstackExit(reason=f"berth's plugin does not fit: {e}", code=1) from e
+
+
+@hooks.on_infra_shutdown()
+def stop() -> None:
+    from berth_localstack import executor, limits, scheduler
+
+    scheduler.stop()
+    limits.stop()
+    executor.stop_all()
+
+
+def _announce(parts: list[str]) -> None:
+    from localstack.http import Resource, Response
+    from localstack.services.internal import get_internal_apis
+
+    class Announcement:
+        def on_get(self, _: object) -> Response:
+            return Response.for_json({"parts": parts})
+
+    get_internal_apis().add(Resource("/_localstack/berth", Announcement()))
