@@ -23,6 +23,7 @@ type serveFlags struct {
 	engine                    embedded.Docker
 	agent                     embedded.Agent
 	agentProviders            []string
+	github                    embedded.GitHub
 }
 
 func serveCommand(a *app) *cobra.Command {
@@ -54,6 +55,7 @@ on this machine find it, and its token, there.`,
 	flags.StringVar(&f.agent.Fingerprint, "agent-fingerprint", "", "`fingerprint` of the agent's certificate, as berth-agent prints it")
 	flags.StringVar(&f.agent.TokenFile, "agent-token-file", "", "`file` that holds the agent's token")
 	flags.StringSliceVar(&f.agentProviders, "agent-provider", []string{string(berth.ProviderDocker)}, "`provider` of the agent to use; may be repeated")
+	githubFlags(flags, &f.github)
 	flags.StringVar(&f.idle, "idle", "", "end after this `time` without work, such as 15m; never unless given")
 	flags.BoolVar(&f.background, "background", false, "log to the data folder and end when idle")
 	_ = flags.MarkHidden("background")
@@ -134,6 +136,7 @@ func (a *app) serveOptions(f serveFlags) (embedded.Options, error) {
 	return embedded.Options{
 		Docker: engine, Agent: agent, DataDir: dir, ConfigDir: filepath.Join(a.configHome(), "berth"), Listen: f.listen,
 		Environment: berth.EnvironmentID(f.environment), AllowLocal: f.allowLocal, Idle: idle, Clock: a.clock,
+		GitHub: a.github(f.github),
 	}, nil
 }
 

@@ -25,6 +25,8 @@ type Options struct {
 	Docker Docker
 	// Agent, with a URL, gives the server the providers of a host agent.
 	Agent Agent
+	// GitHub reads private repositories.
+	GitHub GitHub
 	// Idle ends the server after that long without work; zero is never.
 	Idle time.Duration
 	// GuestPath overrides the embedded guest binary; for tests.

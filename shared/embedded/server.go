@@ -16,7 +16,6 @@ import (
 	"github.com/berth-dev/berth/shared/access"
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/control"
-	"github.com/berth-dev/berth/shared/gitsource"
 	"github.com/berth-dev/berth/shared/httpapi"
 	"github.com/berth-dev/berth/shared/listen"
 	"github.com/berth-dev/berth/shared/privatefile"
@@ -103,9 +102,13 @@ func newEngine(p paths, o Options, s stores, logger *slog.Logger) (*engine, erro
 		return nil, err
 	}
 	registry := control.NewProviders(providers...)
+	cloner, err := o.GitHub.cloner(o.Clock, logger)
+	if err != nil {
+		return nil, err
+	}
 	r := &runner.Runner{
 		Records: s.records, Providers: registry, Secrets: s.secrets, Clock: o.Clock,
-		Installation: s.installation.ID, Logger: logger, Cloner: gitsource.Source{},
+		Installation: s.installation.ID, Logger: logger, Cloner: cloner,
 	}
 	definition, err := runner.Definition(nil)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -26,6 +27,7 @@ const (
 	serverEnv = "BERTH_TEST_SERVER_DIR"
 	guestEnv  = "BERTH_TEST_GUEST"
 	engineEnv = "BERTH_TEST_ENGINE" // use the machine's Docker engine when set
+	githubEnv = "BERTH_TEST_GITHUB" // the URL, the App's id, the file of its key, and a folder to allow mounts of
 	idleEnv   = "BERTH_TEST_IDLE"   // end after that long without work
 )
 
@@ -45,10 +47,15 @@ func serve(dir string) int {
 	idle, _ := time.ParseDuration(os.Getenv(idleEnv)) // never when there is none
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	err = embedded.Run(ctx, embedded.Options{
+	o := embedded.Options{
 		DataDir: dir, ConfigDir: dir + "-config", AllowLocal: true, Docker: embedded.Docker{Off: os.Getenv(engineEnv) == ""},
 		GuestPath: os.Getenv(guestEnv), Log: log, Idle: idle,
-	})
+	}
+	if parts := strings.Fields(os.Getenv(githubEnv)); len(parts) == 4 {
+		o.GitHub = embedded.GitHub{URL: parts[0], AppID: parts[1], KeyFile: parts[2]}
+		o.Docker.AllowMounts = parts[3:]
+	}
+	err = embedded.Run(ctx, o)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -63,6 +70,7 @@ type process struct {
 	guest  string
 	engine bool // the server uses the machine's Docker engine
 	idle   time.Duration
+	more   []string // of the server's environment
 	cmd    *exec.Cmd
 	stderr *bytes.Buffer
 	ended  chan struct{}
@@ -90,6 +98,7 @@ func (p *process) start() {
 	p.stderr = &bytes.Buffer{}
 	p.cmd = exec.Command(self)
 	p.cmd.Env = append(os.Environ(), serverEnv+"="+p.dir, guestEnv+"="+p.guest)
+	p.cmd.Env = append(p.cmd.Env, p.more...)
 	if p.engine {
 		p.cmd.Env = append(p.cmd.Env, engineEnv+"=yes")
 	}
