@@ -62,5 +62,5 @@ func (r *Runner) queue(ctx context.Context, s State) (State, error) {
 	if err != nil || !live {
 		return s.to(NextTeardown), err
 	}
-	return s.loop(NextWait, min(step*(s.Polls+1), longest)), nil
+	return r.loop(s, NextWait, min(step*(s.Polls+1), longest)), nil
 }

@@ -66,11 +66,11 @@ func (r *Runner) unattached(s State, provider berth.Provider, heard bool) State 
 	_, nudges := provider.(Armer)
 	switch {
 	case r.FollowQuiet == 0:
-		return s.loop(NextFollow, 0)
+		return r.loop(s, NextFollow, 0)
 	case nudges:
-		return s.loop(NextAwait, 0)
+		return r.loop(s, NextAwait, 0)
 	}
-	return s.loop(NextPause, doubling(s.Polls, longestPoll))
+	return r.loop(s, NextPause, doubling(s.Polls, longestPoll))
 }
 
 // closeStage records the end of a stage within a change.

@@ -148,5 +148,5 @@ func (r *Runner) stillCreating(ctx context.Context, s State, state berth.Sandbox
 	if !live || ending(head) {
 		return s.to(NextTeardown), nil
 	}
-	return s.loop(NextWait, doubling(s.Polls, longestWait)), nil
+	return r.loop(s, NextWait, doubling(s.Polls, longestWait)), nil
 }

@@ -62,6 +62,9 @@ type Runner struct {
 	FollowQuiet time.Duration
 	// FollowTotal ends a Follow in any case; zero is 10 minutes.
 	FollowTotal time.Duration
+	// MaxTurns is how often an execution goes round before the next one takes over;
+	// zero is 1000.
+	MaxTurns int
 	// FlushEvery is the shortest time between two records of output that is less
 	// than a piece's worth; zero is 100 ms.
 	FlushEvery time.Duration

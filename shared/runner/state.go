@@ -49,9 +49,9 @@ const (
 	NextPause     Next = "pause"  // and ask again
 )
 
-// maxTurns ends an execution long before Step Functions' 25,000 events: a loop
+// defaultMaxTurns ends an execution long before Step Functions' 25,000 events: a loop
 // takes 15 at most, and its retries some more.
-const maxTurns = 1000
+const defaultMaxTurns = 1000
 
 func (s State) to(next Next) State {
 	s.Next, s.Polls, s.WaitSeconds = next, 0, 0
@@ -67,11 +67,15 @@ func (s State) toStage(next Next, stage berth.StageID) State {
 
 // loop goes on with what has been tried before, or with the next execution when
 // this one has gone on for long enough.
-func (s State) loop(next Next, waitSeconds int) State {
+func (r *Runner) loop(s State, next Next, waitSeconds int) State {
+	most := r.MaxTurns
+	if most == 0 {
+		most = defaultMaxTurns
+	}
 	s.Next, s.WaitSeconds = next, waitSeconds
 	s.Polls++
 	s.Turns++
-	if s.Turns >= maxTurns {
+	if s.Turns >= most {
 		s.Next = NextContinue
 	}
 	return s
