@@ -14,22 +14,23 @@ import (
 
 // agent is what serves, and what it has opened.
 type agent struct {
-	options     serveOptions
-	minFreeDisk int64
-	logger      *slog.Logger
-	registries  registries
+	options    serveOptions
+	logger     *slog.Logger
+	registries registries
+	trial      bool // whom it belongs to is not recorded
 
-	mu     sync.Mutex // guards what follows: a first caller may come late
-	opened *opened
-	closed bool
+	mu           sync.Mutex // guards what follows: a first caller may come late
+	opened       *opened
+	installation berth.InstallationID // of what is opened
+	closed       bool
 }
 
 // handler serves the installation that the agent belongs to, or the first that
-// calls.
-func (a *agent) handler(token string) (*agentapi.Server, error) {
+// calls. nudge is nil for an agent that has not joined. Close the handler first.
+func (a *agent) handler(token string, nudge func(berth.Nudge)) (*agentapi.Server, error) {
 	config := agentapi.Config{
-		Token: token, Capacity: a.options.dir.capacity, MinFreeDisk: a.minFreeDisk, Version: version.Info(""),
-		Credentials: a.registries.lend, Clock: a.options.clock, Logger: a.logger,
+		Token: token, Capacity: a.options.dir.capacity, MinFreeDisk: a.options.minFreeBytes, Version: version.Info(""),
+		Credentials: a.registries.lend, Nudge: nudge, Clock: a.options.clock, Logger: a.logger,
 	}
 	owner, err := a.owner()
 	if err != nil {
@@ -74,15 +75,24 @@ func (a *agent) open(id berth.InstallationID) (agentapi.Providers, error) {
 	if a.closed {
 		return nil, berth.Errorf(berth.CodeUnavailable, "the host agent is ending")
 	}
-	if err := a.options.dir.setOwner(id); err != nil {
-		return nil, err
+	if !a.trial {
+		if err := a.options.dir.setOwner(id); err != nil {
+			return nil, err
+		}
 	}
 	all, err := a.options.openProviders(id, &a.registries, a.logger)
 	if err != nil {
 		return nil, err
 	}
-	a.opened = all
+	a.opened, a.installation = all, id
 	return all.Providers, nil
+}
+
+// adopted is the installation that has called; empty while none has.
+func (a *agent) adopted() berth.InstallationID {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.installation
 }
 
 // close lets go of the sandboxes, which go on.

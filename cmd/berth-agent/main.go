@@ -55,14 +55,14 @@ func rootCommand() *cobra.Command {
 		Long: `berth-agent holds sandboxes on this machine for a berth server elsewhere, which
 talks to it over HTTPS: with the token from the agent's token file, and trusting
 the agent's certificate alone.`,
-		Example:       "  berth-agent serve --listen 10.0.0.7:7443\n  berth-agent fingerprint",
+		Example:       "  berth-agent join https://berth.example.com --token T\n  berth-agent serve",
 		SilenceErrors: true, SilenceUsage: true,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, err.Error()) })
-	root.AddCommand(serveCommand(), fingerprintCommand(), versionCommand())
+	root.AddCommand(joinCommand(), serveCommand(), leaveCommand(), fingerprintCommand(), versionCommand())
 	return root
 }
 

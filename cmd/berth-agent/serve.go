@@ -3,8 +3,8 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"crypto/tls"
 	"fmt"
 	"io"
 	"log/slog"
@@ -14,6 +14,7 @@ import (
 	"runtime"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/listen"
@@ -33,17 +34,24 @@ type serveOptions struct {
 	verbose           bool
 	guest             string // instead of the embedded guest
 	clock             berth.Clock
+	dial              dialer
+
+	minFreeBytes int64 // of minFreeDisk
 }
 
 func serveCommand() *cobra.Command {
-	o := serveOptions{clock: berth.SystemClock{}}
+	o := serveOptions{clock: berth.SystemClock{}, dial: dial}
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Run the agent in the foreground",
 		Long: `Run the agent in the foreground until it is interrupted.
 
 Its address and the fingerprint of its certificate are printed, one a line. Its
 sandboxes go on when it ends, and are taken up again at the next start. It serves
-one installation: the one that is named, else the first whose server calls.`,
+one installation: the one that it has joined or that is named, else the first
+whose server calls.
+
+An agent that has joined a server sends it heartbeats, and goes on serving when
+those do not arrive.`,
 		Example: `  berth-agent serve --listen 10.0.0.7:7443
   berth-agent serve --data-dir /srv/berth-agent --token-file /etc/berth/agent-token --allow-mount /srv/cache
   berth-agent serve --docker=off --allow-local`,
@@ -53,23 +61,41 @@ one installation: the one that is named, else the first whose server calls.`,
 		},
 	}
 	flags := cmd.Flags()
-	folderFlag(flags, &o.dir)
-	flags.StringVar(&o.listen, "listen", "127.0.0.1:7443", "`host:port` to listen on; port 0 lets the system choose")
+	flags.StringVar(&o.listen, "listen", "", "`host:port` to listen on; port 0 lets the system choose (default: where it listened as it joined, else 127.0.0.1:7443)")
 	flags.StringVar(&o.tokenFile, "token-file", "", "`file` with the token that servers must have, made when it is not there (default: token in the data folder)")
-	flags.StringVar(&o.installation, "installation", "", "`id` of the installation to serve (default: the first that calls, for good)")
+	flags.StringVar(&o.installation, "installation", "", "`id` of the installation to serve (default: the one that it has joined, else the first that calls, for good)")
+	o.commonFlags(flags)
+	return cmd
+}
+
+// commonFlags are those of an agent that serves for good and of one that joins.
+func (o *serveOptions) commonFlags(flags *pflag.FlagSet) {
+	folderFlag(flags, &o.dir)
 	flags.StringVar(&o.minFreeDisk, "min-free-disk", "512MiB", "free disk `size` below which no new sandbox is made")
 	o.docker.flags(flags)
 	flags.BoolVar(&o.allowLocal, "allow-local", false, "let runs work on this machine itself, without isolation (provider local)")
 	flags.BoolVar(&o.verbose, "verbose", false, "log every request")
 	flags.StringVar(&o.guest, "guest", "", "guest program instead of the embedded one")
 	_ = flags.MarkHidden("guest")
-	return cmd
 }
 
 // serve is the agent. It returns nil after ctx has ended. Errors: conflict when
 // another agent has the data folder; unavailable for a folder, address or guest
 // that cannot be used; invalid.
 func serve(ctx context.Context, o serveOptions, stdout, stderr io.Writer) error {
+	if err := o.prepare(); err != nil {
+		return err
+	}
+	lock, err := o.dir.claim()
+	if err != nil {
+		return err
+	}
+	defer lock.Unlock()
+	return serveClaimed(ctx, o, stdout, stderr)
+}
+
+// prepare refuses flags that cannot be, and makes them ready for use.
+func (o *serveOptions) prepare() (err error) {
 	if o.docker.use != dockerAuto && o.docker.use != dockerOff {
 		return berth.FieldErrorf(berth.CodeInvalid, "--docker", "must be %s or %s", dockerAuto, dockerOff)
 	}
@@ -78,20 +104,20 @@ func serve(ctx context.Context, o serveOptions, stdout, stderr io.Writer) error 
 			Code: berth.CodeInvalid, Message: "no provider is on", Remediation: "leave --docker=off away, or switch another on with --allow-local",
 		}
 	}
-	minFreeDisk, err := berth.ParseSize(o.minFreeDisk)
-	if err != nil {
+	if o.minFreeBytes, err = berth.ParseSize(o.minFreeDisk); err != nil {
 		return berth.FieldErrorf(berth.CodeInvalid, "--min-free-disk", "%s", err.Error())
 	}
-	if err := o.makeAbsolute(); err != nil {
-		return err
-	}
-	lock, err := o.dir.claim()
-	if err != nil {
-		return err
-	}
-	defer lock.Unlock()
+	return o.makeAbsolute()
+}
+
+// serveClaimed serves from a data folder that is this process's.
+func serveClaimed(ctx context.Context, o serveOptions, stdout, stderr io.Writer) error {
 	if _, err := o.guestFor(runtime.GOARCH); err != nil {
 		return err // rather than when the first server calls
+	}
+	joined, isMember, err := o.dir.member()
+	if err != nil {
+		return err
 	}
 	token, err := privatefile.OpenToken(o.tokenFile)
 	if err != nil {
@@ -106,30 +132,45 @@ func serve(ctx context.Context, o serveOptions, stdout, stderr io.Writer) error 
 		return err
 	}
 	defer file.Close()
-	a := &agent{options: o, minFreeDisk: minFreeDisk, logger: newLogger(file, o.verbose), registries: registries{file: o.docker.auth}}
+	a := &agent{options: o, logger: newLogger(file, o.verbose), registries: registries{file: o.docker.auth}}
 	if o.docker.auth != "" {
 		if _, err := a.registries.read(); err != nil {
 			return err
 		}
 	}
+	var m *member
+	var nudge func(berth.Nudge)
+	if isMember {
+		if m, err = newMember(o, joined, a.logger); err != nil {
+			return err
+		}
+		nudge = m.nudges.Send
+	}
 	defer a.close()
-	handler, err := a.handler(token)
+	handler, err := a.handler(token, nudge)
 	if err != nil {
 		return err
 	}
-	l, err := listen.Open(o.listen)
+	defer handler.Close()
+	l, err := listen.Open(cmp.Or(o.listen, joined.Listen, "127.0.0.1:"+usualPort))
 	if err != nil {
 		return err
 	}
 	defer l.Close()
 	url, fingerprint := urlOf(l), fingerprintOf(certificate)
-	a.logger.Info("serving", "url", url, "fingerprint", fingerprint.String(), "data", string(o.dir), "version", version.Version)
+	a.logger.Info("serving", "url", url, "fingerprint", fingerprint.String(), "data", string(o.dir), "version", version.Version,
+		"server", joined.Server, "host", string(joined.Host))
 	fmt.Fprintf(stdout, "%s\n%s\n", url, fingerprint)
+	if isMember {
+		fmt.Fprintf(stderr, "berth-agent: host %s of %s, which calls it at %s\n", joined.Host, joined.Server, joined.Address)
+		if warning := misses(joined, url); warning != "" {
+			fmt.Fprintln(stderr, "berth-agent: "+warning)
+		}
+		m.start(ctx)
+		defer m.close()
+	}
 	fmt.Fprintf(stderr, "berth-agent: the token is in %s, the log in %s; Ctrl-C ends the agent and leaves its sandboxes running\n", o.tokenFile, o.dir.log())
-	secure := tls.NewListener(l, &tls.Config{
-		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{certificate}, NextProtos: []string{"http/1.1"},
-	})
-	err = listen.Serve(ctx, secure, handler, slog.NewLogLogger(a.logger.Handler(), slog.LevelDebug))
+	err = listen.Serve(ctx, secure(l, certificate), handler, slog.NewLogLogger(a.logger.Handler(), slog.LevelDebug))
 	a.logger.Info("ended", "error", err)
 	return err
 }

@@ -110,6 +110,7 @@ func (l *lockedBuffer) String() string {
 type edge struct {
 	t        *testing.T
 	provider *stand
+	server   *agentapi.Server
 	url      string
 	log      *lockedBuffer
 }
@@ -130,7 +131,8 @@ func newEdge(t *testing.T, change func(*agentapi.Config)) *edge {
 	}
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
-	e.url = server.URL
+	t.Cleanup(s.Close)
+	e.server, e.url = s, server.URL
 	return e
 }
 

@@ -62,6 +62,8 @@ type Sandbox struct {
 	Reason    *berth.Reason       `json:"reason,omitempty"`
 	Detail    string              `json:"detail,omitempty"`
 	CreatedAt time.Time           `json:"created_at"`
+	// Host is what the control plane calls the agent's host; agents do not know.
+	Host berth.HostID `json:"-"`
 }
 
 // State converts from the wire.
