@@ -14,9 +14,9 @@ import (
 
 	"github.com/berth-dev/berth/shared/access"
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/emulator"
 	"github.com/berth-dev/berth/shared/httpapi"
 	"github.com/berth-dev/berth/shared/ids"
-	"github.com/berth-dev/berth/shared/ministack"
 	"github.com/berth-dev/berth/shared/records"
 	"github.com/berth-dev/berth/shared/serverless/lambdatest"
 	"github.com/berth-dev/berth/shared/table/dynamo"
@@ -30,7 +30,7 @@ type cloud struct {
 
 func newCloud(t *testing.T) cloud {
 	t.Helper()
-	config := ministack.Config(t, ministack.Start(t))
+	config := emulator.Start(t, emulator.Ministack).Config(t)
 	client := dynamodb.NewFromConfig(config)
 	if err := dynamo.CreateTable(t.Context(), client, "berth"); err != nil {
 		t.Fatal(err)

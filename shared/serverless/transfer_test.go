@@ -17,8 +17,8 @@ import (
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/client"
 	"github.com/berth-dev/berth/shared/control"
+	"github.com/berth-dev/berth/shared/emulator"
 	"github.com/berth-dev/berth/shared/httpapi"
-	"github.com/berth-dev/berth/shared/ministack"
 	"github.com/berth-dev/berth/shared/serverless"
 	"github.com/berth-dev/berth/shared/table/dynamo"
 )
@@ -62,7 +62,7 @@ const token = "0123456789abcdef0123456789abcdef"
 // provider of the test's own.
 func serve(t *testing.T, provider berth.Provider) (*client.Client, berth.SandboxID) {
 	t.Helper()
-	config := ministack.Config(t, ministack.Start(t))
+	config := emulator.Start(t, emulator.Ministack).Config(t)
 	keys, err := config.Credentials.Retrieve(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -12,21 +12,24 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager/types"
 	"github.com/aws/smithy-go"
 	"github.com/berth-dev/berth/shared/berth"
-	"github.com/berth-dev/berth/shared/ministack"
+	"github.com/berth-dev/berth/shared/emulator"
 	"github.com/berth-dev/berth/shared/secret/secretsmanager"
 	"github.com/berth-dev/berth/shared/secret/secrettest"
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestContractOnMinistack(t *testing.T) {
-	endpoint := ministack.Start(t)
-	secrettest.Run(t, func(t *testing.T) berth.Secrets {
-		return secretsmanager.New(sdk.NewFromConfig(ministack.Config(t, endpoint)), "test", berth.SystemClock{})
+func TestContractOnEmulators(t *testing.T) {
+	emulator.Each(t, func(t *testing.T, e *emulator.Emulator) {
+		secrettest.Run(t, func(t *testing.T) berth.Secrets {
+			return secretsmanager.New(sdk.NewFromConfig(e.Config(t)), "test", berth.SystemClock{})
+		})
 	})
 }
 
-func TestNamesCarryTheInstallation(t *testing.T) {
-	client := sdk.NewFromConfig(ministack.Config(t, ministack.Start(t)))
+func TestNamesCarryTheInstallation(t *testing.T) { emulator.Each(t, namesCarryTheInstallation) }
+
+func namesCarryTheInstallation(t *testing.T, e *emulator.Emulator) {
+	client := sdk.NewFromConfig(e.Config(t))
 	one := secretsmanager.New(client, "one", berth.SystemClock{})
 	other := secretsmanager.New(client, "other", berth.SystemClock{})
 	if err := one.Put(t.Context(), "user/A", berth.NewSecretValue([]byte("value"))); err != nil {
@@ -50,7 +53,11 @@ func TestNamesCarryTheInstallation(t *testing.T) {
 }
 
 func TestASecretWithAWaitingTimeIsRestoredOrRemovedForGood(t *testing.T) {
-	client := sdk.NewFromConfig(ministack.Config(t, ministack.Start(t)))
+	emulator.Each(t, restoresOrRemovesForGood)
+}
+
+func restoresOrRemovesForGood(t *testing.T, e *emulator.Emulator) {
+	client := sdk.NewFromConfig(e.Config(t))
 	secrets := secretsmanager.New(client, "test", berth.SystemClock{})
 	markDeleted := func() {
 		t.Helper()
