@@ -1,0 +1,24 @@
+// Package localstack holds what makes LocalStack run berth's stack without any
+// container: a plugin in Python, and lists that pin LocalStack and the emulator
+// that plays DynamoDB for it, hashes included.
+package localstack
+
+import (
+	"embed"
+	_ "embed" // the lists
+)
+
+// Requirements are LocalStack and all that it needs, on Python 3.13.
+//
+//go:embed requirements.txt
+var Requirements []byte
+
+// Ministack is the other emulator and all that it needs, on Python 3.10 or newer.
+//
+//go:embed ministack.txt
+var Ministack []byte
+
+// Plugin is the source of the Python package that goes into LocalStack.
+//
+//go:embed pyproject.toml berth_localstack/*.py
+var Plugin embed.FS
