@@ -15,11 +15,7 @@ import (
 	"time"
 )
 
-// MaxMessage is the most that one message takes, in bytes.
-const MaxMessage = 16 << 20
-
 const (
-	prefixBytes  = 8 // length of header and body, length of header
 	maxFiles     = 4
 	writeTimeout = 30 * time.Second
 )
@@ -43,13 +39,6 @@ func NewConn(unix *net.UnixConn) *Conn { return &Conn{unix: unix} }
 // half a minute counts as gone.
 func (c *Conn) Send(m Message) error {
 	m.Header.Files = len(m.Files)
-	header, err := json.Marshal(m.Header)
-	if err != nil {
-		return fmt.Errorf("encoding a message: %w", err)
-	}
-	if len(header)+len(m.Body) > MaxMessage {
-		return fmt.Errorf("message of %d bytes is over the cap of %d", len(header)+len(m.Body), MaxMessage)
-	}
 	var rights []byte
 	if len(m.Files) > 0 {
 		fds := make([]int, len(m.Files))
@@ -60,10 +49,10 @@ func (c *Conn) Send(m Message) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.out = binary.BigEndian.AppendUint32(c.out[:0], uint32(len(header)+len(m.Body)))
-	c.out = binary.BigEndian.AppendUint32(c.out, uint32(len(header)))
-	c.out = append(c.out, header...)
-	c.out = append(c.out, m.Body...)
+	var err error
+	if c.out, err = appendMessage(c.out[:0], m); err != nil {
+		return err
+	}
 	if err := c.unix.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
 		return err
 	}
@@ -81,7 +70,7 @@ func (c *Conn) Send(m Message) error {
 			return c.broken(err)
 		}
 	}
-	if cap(c.out) > 2<<20 {
+	if cap(c.out) > keptBuffer {
 		c.out = nil
 	}
 	return nil
@@ -120,7 +109,7 @@ func (c *Conn) Receive() (Message, error) {
 	m.Files, c.files = c.files[:m.Header.Files:m.Header.Files], c.files[m.Header.Files:]
 	m.Body = append([]byte(nil), message[header:]...)
 	rest := c.buf[prefixBytes+int(total):]
-	if cap(c.buf) > 2<<20 {
+	if cap(c.buf) > keptBuffer {
 		c.buf = append([]byte(nil), rest...)
 	} else {
 		c.buf = c.buf[:copy(c.buf, rest)]
@@ -187,8 +176,11 @@ func (c *Conn) Discard() {
 }
 
 // PeerPID is the process at the other end when it connected, by the kernel's word.
-func (c *Conn) PeerPID() (int, error) {
-	raw, err := c.unix.SyscallConn()
+func (c *Conn) PeerPID() (int, error) { return PeerPID(c.unix) }
+
+// PeerPID is the process at the other end of a socket when it connected.
+func PeerPID(unix *net.UnixConn) (int, error) {
+	raw, err := unix.SyscallConn()
 	if err != nil {
 		return 0, err
 	}

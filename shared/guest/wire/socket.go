@@ -41,9 +41,14 @@ func Listen(dir *os.File, shared bool) (*net.UnixListener, error) {
 
 // Dial connects to the socket in dir.
 func Dial(dir *os.File) (*Conn, error) {
-	unix, err := net.DialUnix("unix", nil, socketAddr(dir))
+	unix, err := DialUnix(dir)
 	if err != nil {
 		return nil, err
 	}
 	return NewConn(unix), nil
+}
+
+// DialUnix is Dial for who brings a protocol of his own.
+func DialUnix(dir *os.File) (*net.UnixConn, error) {
+	return net.DialUnix("unix", nil, socketAddr(dir))
 }

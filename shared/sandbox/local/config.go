@@ -16,6 +16,9 @@ type Config struct {
 	Installation berth.InstallationID
 	// Environ is what commands inherit after filtering; the server's own when nil.
 	Environ []string
+	// Unfiltered keeps all of Environ but what is berth's: for a machine that is
+	// the sandbox's own.
+	Unfiltered bool
 	// Bash is the shell of commands; /bin/bash, else that of PATH, when empty.
 	Bash   string
 	Clock  berth.Clock // the system's when nil

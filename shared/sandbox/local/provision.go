@@ -212,8 +212,16 @@ func (b *box) startProcess(bash, start string) (*os.Process, error) {
 		"berth-guest", "-dir", filepath.Join(b.dir, "link"), startFlag, start, "-tag", strconv.FormatUint(uint64(b.meta.Tag), 10),
 		"-workspace", b.meta.Workspace, "-bash", bash,
 	}, &os.ProcAttr{
-		Dir: "/", Env: FilterEnviron(b.provider.config.Environ), Files: []*os.File{null, null, log}, Sys: &syscall.SysProcAttr{Setsid: true},
+		Dir: "/", Env: b.provider.environ(), Files: []*os.File{null, null, log}, Sys: &syscall.SysProcAttr{Setsid: true},
 	})
+}
+
+// environ is what commands inherit. The guest drops what is berth's.
+func (p *Provider) environ() []string {
+	if p.config.Unfiltered {
+		return p.config.Environ
+	}
+	return FilterEnviron(p.config.Environ)
 }
 
 func refOf(pid int) string { return strconv.Itoa(pid) }

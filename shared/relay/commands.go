@@ -1,0 +1,101 @@
+package relay
+
+import (
+	"context"
+	"sort"
+	"time"
+
+	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/guest/wire"
+)
+
+// StartCommand starts a command, once however often it is called. Values of
+// secrets travel in the stream and stay in memory at the other end.
+func (s *Sandboxes) StartCommand(ctx context.Context, ref berth.SandboxRef, spec berth.CommandSpec) error {
+	if spec.Timeout < 0 { // told here: the other end would not hear of other types
+		return berth.FieldErrorf(berth.CodeInvalid, "timeout", "must not be negative")
+	}
+	p := wire.Command{
+		ID: spec.ID, Argv: wire.Texts(spec.Argv), Script: wire.Text(spec.Script), Dir: wire.Text(spec.Dir),
+		Timeout: spec.Timeout, Stdin: spec.Stdin, OutputCap: spec.OutputCap,
+	}
+	names := make([]string, 0, len(spec.Env))
+	for name := range spec.Env {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	for _, name := range names {
+		p.Env = append(p.Env, wire.Variable{Name: wire.Text(name), Value: wire.Text(spec.Env[name])})
+	}
+	for _, value := range spec.Mask {
+		p.Mask = append(p.Mask, wire.Text(value.Reveal()))
+	}
+	_, _, err := s.ask(ctx, ref, wire.OpCommand, p, nil, nil)
+	return err
+}
+
+// DescribeCommand answers from the command's spool.
+func (s *Sandboxes) DescribeCommand(ctx context.Context, ref berth.SandboxRef, id berth.CommandID) (berth.CommandState, error) {
+	var state wire.CommandState
+	_, _, err := s.ask(ctx, ref, wire.OpDescribeCommand, wire.CommandRef{ID: id}, nil, &state)
+	return berth.CommandState(state), err
+}
+
+// readWait is the longest wait of one question: a reader that is gone must not
+// be waited for long.
+const readWait = 20 * time.Second
+
+// ReadOutput returns whole frames from offset and waits for them up to wait.
+func (s *Sandboxes) ReadOutput(ctx context.Context, ref berth.SandboxRef, id berth.CommandID, offset int64, limit int, wait time.Duration) (berth.Output, error) {
+	for deadline := time.Now().Add(wait); ; {
+		left := max(time.Until(deadline), 0)
+		var answer wire.OutputResult
+		body, _, err := s.ask(ctx, ref, wire.OpOutput, wire.Output{ID: id, Offset: offset, Limit: limit, Wait: min(left, readWait)}, nil, &answer)
+		if err != nil {
+			return berth.Output{Next: offset}, err
+		}
+		if len(body) > 0 || answer.Ended || left <= readWait {
+			return berth.Output{Bytes: body, Next: answer.Next, Ended: answer.Ended, Exit: answer.Exit}, nil
+		}
+	}
+}
+
+// inputPiece is how much of standard input is sent at once.
+const inputPiece = 256 << 10
+
+// WriteInput appends to a command's standard input and returns when all is
+// accepted; the offset that comes with an error says how far it got.
+func (s *Sandboxes) WriteInput(ctx context.Context, ref berth.SandboxRef, id berth.CommandID, offset int64, data []byte, eof bool) (int64, error) {
+	for {
+		piece := data[:min(len(data), inputPiece)]
+		last := len(piece) == len(data)
+		var answer wire.Offset
+		_, _, err := s.ask(ctx, ref, wire.OpInput, wire.Input{ID: id, Offset: offset, EOF: eof && last}, piece, &answer)
+		if err != nil {
+			return offset, err
+		}
+		taken := answer.Offset - offset
+		if taken >= int64(len(data)) {
+			return answer.Offset, nil
+		}
+		data, offset = data[max(taken, 0):], max(answer.Offset, offset)
+		if ctx.Err() != nil {
+			return offset, contextError(ctx)
+		}
+	}
+}
+
+// Signal sends to a command's process group.
+func (s *Sandboxes) Signal(ctx context.Context, ref berth.SandboxRef, id berth.CommandID, signal string) error {
+	_, again, err := s.ask(ctx, ref, wire.OpSignal, wire.Signal{ID: id, Name: signal}, nil, nil)
+	if again > 0 && berth.CodeOf(err) == berth.CodeConflict {
+		return nil // it has ended of the signal that was sent before
+	}
+	return err
+}
+
+// Cancel ends a command's process tree.
+func (s *Sandboxes) Cancel(ctx context.Context, ref berth.SandboxRef, id berth.CommandID) error {
+	_, _, err := s.ask(ctx, ref, wire.OpCancel, wire.Signal{ID: id}, nil, nil)
+	return err
+}
