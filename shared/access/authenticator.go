@@ -54,7 +54,7 @@ func (a *Authenticator) Authenticate(ctx context.Context, token string) (berth.P
 	if !IsValue(token) {
 		return berth.Principal{}, unknown()
 	}
-	key, err := a.cfg.Records.FindKeyByHash(ctx, hashOf(token))
+	key, err := a.cfg.Records.FindKeyByHash(ctx, HashOf(token))
 	if berth.CodeOf(err) == berth.CodeNotFound {
 		return berth.Principal{}, unknown()
 	}

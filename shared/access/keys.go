@@ -61,17 +61,27 @@ func mayGrant(by berth.Principal, scopes []berth.Scope) error {
 // installation and for hosts. Its time of creation and shown prefix are filled
 // in, and its id when it has none.
 func (k *Keys) Issue(ctx context.Context, grant berth.Key) (berth.Key, berth.SecretValue, error) {
-	value, err := NewValue(k.Random)
+	made, hash, value, err := k.Make(grant)
 	if err != nil {
 		return berth.Key{}, berth.SecretValue{}, err
+	}
+	if err := k.Records.CreateKey(ctx, made, hash); err != nil {
+		return berth.Key{}, berth.SecretValue{}, fmt.Errorf("recording key %s: %w", made.ID, err)
+	}
+	return made, value, nil
+}
+
+// Make is Issue without the record, for who records the key together with what
+// it is for.
+func (k *Keys) Make(grant berth.Key) (made berth.Key, hash string, shown berth.SecretValue, err error) {
+	value, err := NewValue(k.Random)
+	if err != nil {
+		return berth.Key{}, "", berth.SecretValue{}, err
 	}
 	if grant.ID == "" {
 		grant.ID = berth.KeyID(k.IDs.NewID())
 	}
 	grant.CreatedAt, grant.LastUsedAt = k.Clock.Now(), nil
 	grant.Prefix, grant.Scopes = Shown(value), berth.SortScopes(grant.Scopes)
-	if err := k.Records.CreateKey(ctx, grant, hashOf(value)); err != nil {
-		return berth.Key{}, berth.SecretValue{}, fmt.Errorf("recording key %s: %w", grant.ID, err)
-	}
-	return grant, berth.NewSecretValue([]byte(value)), nil
+	return grant, HashOf(value), berth.NewSecretValue([]byte(value)), nil
 }

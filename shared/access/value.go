@@ -21,13 +21,21 @@ const (
 // ValueLength is the length of every key's value.
 const ValueLength = len(Prefix) + (valueBytes*8+5)/6
 
+// JoinPrefix begins the tokens that hosts join with. They are no keys.
+const JoinPrefix = "bthj_"
+
 // NewValue makes a key's value from a source of random bytes.
-func NewValue(random io.Reader) (string, error) {
+func NewValue(random io.Reader) (string, error) { return newToken(Prefix, random) }
+
+// NewJoinToken makes the token of a host's join from a source of random bytes.
+func NewJoinToken(random io.Reader) (string, error) { return newToken(JoinPrefix, random) }
+
+func newToken(prefix string, random io.Reader) (string, error) {
 	b := make([]byte, valueBytes)
 	if _, err := io.ReadFull(random, b); err != nil {
 		return "", fmt.Errorf("making a key: %w", err)
 	}
-	return Prefix + base64.RawURLEncoding.EncodeToString(b), nil
+	return prefix + base64.RawURLEncoding.EncodeToString(b), nil
 }
 
 // IsValue reports whether s has the form of a key. Only its form is looked at,
@@ -55,10 +63,10 @@ func Shown(value string) string {
 	return value[len(Prefix) : len(Prefix)+shownChars]
 }
 
-// hashOf is all that is kept of a value. It is also the way to the key's record:
-// who does not have the value cannot come closer to it by trying, since a hash
-// tells nothing about those beside it.
-func hashOf(value string) string {
+// HashOf is all that is kept of a key's value, or of a join token. It is also the
+// way to the record: who does not have the value cannot come closer to it by
+// trying, since a hash tells nothing about those beside it.
+func HashOf(value string) string {
 	sum := sha256.Sum256([]byte(value))
 	return hex.EncodeToString(sum[:])
 }

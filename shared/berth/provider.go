@@ -42,6 +42,7 @@ type SandboxState struct {
 	Reason    *Reason // for failed
 	Detail    string  // progress, such as "pulling 40%"
 	CreatedAt time.Time
+	Host      HostID // where it is; empty for providers without hosts
 }
 
 // CommandSpec is one process to start. Start it with the same ID again and

@@ -60,6 +60,7 @@ const (
 	ReasonSecretUnavailable = "secret_unavailable"
 	ReasonDirectoryMissing  = "directory_missing" // the local directory is not there
 	ReasonProviderDisabled  = "provider_disabled"
+	ReasonNoRoom            = "no_room" // why a run is queued
 )
 
 // Run is one piece of work.

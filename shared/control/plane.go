@@ -4,6 +4,7 @@ package control
 
 import (
 	"context"
+	"io"
 	"log/slog"
 
 	"github.com/berth-dev/berth/shared/berth"
@@ -33,6 +34,12 @@ type Plane struct {
 	Policy config.Policy
 	// Room refuses runs while there is no space for their record; nil lets all begin.
 	Room func() error
+	// Caller calls host agents back when they join; nil refuses joins.
+	Caller Caller
+	// LoopbackHosts lets hosts join from the server's own machine.
+	LoopbackHosts bool
+	// Random is what tokens and hosts' keys are made of; the system's when nil.
+	Random io.Reader
 	// Directories resolves the directory of local runs; nil is the server's file system.
 	Directories berth.Directories
 }

@@ -61,19 +61,35 @@ func (p *Plane) Preflight(ctx context.Context, req berth.RunRequest) (berth.Pref
 			Remediation: "Set them: berth secret set NAME",
 		}
 	}
-	r[checkReachable] = p.reach(ctx, def.Environment.Provider)
+	r[checkReachable] = p.reach(ctx, def.Environment)
 	return r.preflight(&def, def.EnvironmentFrom), nil
 }
 
 // reachTime is how long a provider may take to answer a preflight.
 const reachTime = 5 * time.Second
 
-// reach asks the provider about a sandbox that cannot exist.
-func (p *Plane) reach(ctx context.Context, kind berth.ProviderKind) berth.Check {
+// reach asks the provider about a sandbox that cannot exist; one with hosts is
+// asked where such a sandbox would be.
+func (p *Plane) reach(ctx context.Context, e berth.Environment) berth.Check {
 	ctx, cancel := context.WithTimeout(ctx, reachTime)
 	defer cancel()
+	kind := e.Provider
 	provider, err := p.Providers.Find(kind)
-	if err == nil {
+	placer, places := provider.(berth.Placer)
+	switch {
+	case err != nil:
+	case places:
+		wait, surveyErr := placer.Survey(ctx, e)
+		if surveyErr == nil && wait != "" {
+			return berth.Check{
+				Status: berth.CheckWarning, Summary: "a run would wait: " + wait,
+				Remediation: "Wait for other runs to end, or add a host: berth host add NAME",
+			}
+		}
+		if err = surveyErr; err != nil && berth.CodeOf(err) == berth.CodeUnavailable {
+			return failed(err.Error(), err)
+		}
+	default:
 		_, err = provider.Describe(ctx, berth.SandboxRef{ID: berth.SandboxID(p.IDs.NewID())})
 	}
 	if err != nil {

@@ -31,6 +31,24 @@ func (o off) Kind() berth.ProviderKind { return o.kind }
 // Off is a provider that is off for a reason that people should be told.
 func Off(kind berth.ProviderKind, why string) berth.Provider { return off{kind: kind, why: why} }
 
+// switched is a provider that goes on and off by itself, such as one whose hosts
+// come and go. Off says why it is off; empty when it is on.
+type switched interface {
+	berth.Provider
+	Off() string
+}
+
+// Opened returns what of Off and Late is on now, or why nothing is.
+func Opened(provider berth.Provider) (opened berth.Provider, why string) {
+	switch p := provider.(type) {
+	case off:
+		return nil, p.why
+	case *late:
+		return p.find()
+	}
+	return provider, ""
+}
+
 // switchOn says how each provider is turned on.
 var switchOn = map[berth.ProviderKind]string{
 	berth.ProviderLocal:   "It runs commands on the server itself. Switch it on with berth serve --allow-local.",
@@ -54,6 +72,12 @@ func (p Providers) Find(kind berth.ProviderKind) (berth.Provider, error) {
 			return opened, nil
 		}
 		message += ": " + why
+	case switched:
+		why := provider.Off()
+		if why == "" {
+			return provider, nil
+		}
+		message += ": " + why
 	default:
 		return provider, nil
 	}
@@ -69,6 +93,10 @@ func (p Providers) Reasons() map[berth.ProviderKind]string {
 			reasons[kind] = provider.why
 		case *late:
 			if opened, why := provider.find(); opened == nil {
+				reasons[kind] = why
+			}
+		case switched:
+			if why := provider.Off(); why != "" {
 				reasons[kind] = why
 			}
 		}

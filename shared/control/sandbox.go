@@ -57,7 +57,7 @@ func (p *Plane) StartSandbox(ctx context.Context, id berth.SandboxID) (berth.San
 	}
 	state, err := provider.Start(ctx, ref)
 	if err == nil {
-		state, err = p.started(ctx, provider, state)
+		state, err = p.started(ctx, provider, ref.Host, state)
 	}
 	if err != nil {
 		return sb, p.gone(ctx, sb, err)
@@ -75,14 +75,14 @@ const (
 )
 
 // started waits until a sandbox that was started is ready.
-func (p *Plane) started(ctx context.Context, provider berth.Provider, state berth.SandboxState) (berth.SandboxState, error) {
+func (p *Plane) started(ctx context.Context, provider berth.Provider, host berth.HostID, state berth.SandboxState) (berth.SandboxState, error) {
 	until := p.Clock.Now().Add(startTime)
 	for state.Status == berth.SandboxCreating && p.Clock.Now().Before(until) {
 		if err := p.Clock.Sleep(ctx, startLook); err != nil {
 			return state, err
 		}
 		var err error
-		if state, err = provider.Describe(ctx, berth.SandboxRef{ID: state.ID, Ref: state.Ref}); err != nil {
+		if state, err = provider.Describe(ctx, berth.SandboxRef{ID: state.ID, Host: host, Ref: state.Ref}); err != nil {
 			return state, err
 		}
 	}

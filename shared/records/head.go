@@ -36,6 +36,9 @@ type Head struct {
 	Execution int `json:"execution"`
 	// Pool says how a run of an environment with a pool got its sandbox.
 	Pool string `json:"pool,omitempty"`
+	// Unstarted is the stage whose command is still to be started, as its host did
+	// not answer.
+	Unstarted berth.StageID `json:"unstarted,omitempty"`
 	// Restarts counts the executions that the sweeper started again.
 	Restarts int `json:"restarts,omitempty"`
 	// Token is the task token that AwaitOutput waits for, if any.

@@ -18,6 +18,8 @@ const (
 	pkLimit       = "limit"
 	pkKey         = "key"
 	pkKeyHash     = "keyhash"
+	pkHost        = "host"
+	pkJoin        = "join"
 
 	skHead       = "head"
 	skDefinition = "def"
@@ -44,6 +46,9 @@ func pkCommands(id berth.SandboxID) string { return "sandbox#" + string(id) }
 func skCommand(id berth.CommandID) string { return prefixCmd + string(id) }
 
 func pkIdempotency(operation string) string { return "idem#" + operation }
+
+// indexHost is the partition of index 2 that lists the sandboxes of a host.
+func indexHost(id berth.HostID) string { return "host#" + string(id) }
 
 // pkMonth is the partition of index 1 that lists the runs of one month.
 func pkMonth(t time.Time) string { return "run#" + t.UTC().Format("2006-01") }

@@ -10,7 +10,7 @@ func sandboxItem(sb berth.Sandbox, version int64) (berth.Item, error) {
 	body, err := encode(sb)
 	item := berth.Item{PK: pkSandbox, SK: string(sb.ID), Version: version, Body: body, Projected: string(sb.Status)}
 	if sb.Host != "" {
-		item.Index2 = berth.IndexKey{PK: "host#" + string(sb.Host), SK: string(sb.ID)}
+		item.Index2 = berth.IndexKey{PK: indexHost(sb.Host), SK: string(sb.ID)}
 	}
 	return item, err
 }

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/records"
@@ -30,13 +31,36 @@ func (r *Runner) Admit(ctx context.Context, s State) (State, error) {
 			return s, err
 		}
 		if !taken {
-			return r.queue(ctx, s)
+			return r.queue(ctx, s, fmt.Sprintf("%d runs are live, which is as many as may be", r.MaxLiveRuns))
 		}
+	}
+	p, err := r.place(ctx, head)
+	if err != nil {
+		return s, err
+	}
+	if p.Wait != "" {
+		if r.MaxLiveRuns > 0 {
+			if err := r.Records.LeaveRoom(ctx, roomScope, s.Run); err != nil {
+				return s, err
+			}
+		}
+		return r.queue(ctx, s, p.Wait)
 	}
 	head, live, err = r.changeLive(ctx, s.Run, func(c *records.Change) error {
 		if ending(c.Head) || c.Head.Status == berth.RunProvisioning {
 			return records.ErrUnchanged
 		}
+		if p.Host != "" {
+			sb, err := c.Sandbox(ctx)
+			if err != nil {
+				return err
+			}
+			sb.Host, sb.UpdatedAt = p.Host, r.Clock.Now()
+		}
+		if p.decided && c.Head.Pool == "" {
+			c.Head.Pool = madeCold
+		}
+		c.Head.Reason = nil // it is queued no more
 		c.SetStatus(berth.RunProvisioning)
 		c.Event(berth.Event{Kind: berth.EventSandboxStatus, Status: string(berth.SandboxCreating), Message: string(berth.SandboxCreating)})
 		return nil
@@ -50,11 +74,17 @@ func (r *Runner) Admit(ctx context.Context, s State) (State, error) {
 	return s.to(NextProvision), nil
 }
 
-func (r *Runner) queue(ctx context.Context, s State) (State, error) {
+// queue lets a run wait, and says for what.
+func (r *Runner) queue(ctx context.Context, s State, why string) (State, error) {
 	const step, longest = 15, 60 // seconds
 	_, live, err := r.changeLive(ctx, s.Run, func(c *records.Change) error {
-		if c.Head.Status == berth.RunQueued || ending(c.Head) {
+		said := c.Head.Reason != nil && c.Head.Reason.Message == why
+		if said || ending(c.Head) {
 			return records.ErrUnchanged
+		}
+		c.Head.Reason = &berth.Reason{Code: berth.ReasonNoRoom, Message: why}
+		if c.Head.Status == berth.RunQueued {
+			c.Event(berth.Event{Kind: berth.EventNotice, Message: why})
 		}
 		c.SetStatus(berth.RunQueued)
 		return nil

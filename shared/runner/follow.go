@@ -36,6 +36,9 @@ func (r *Runner) Follow(ctx context.Context, s State) (State, error) {
 	if stage.Status != berth.StageRunning {
 		return s.to(NextAdvance), nil
 	}
+	if head.Unstarted == s.Stage && !ending(head) {
+		return r.startAgain(ctx, s)
+	}
 	sb, provider, err := r.sandboxOf(ctx, head)
 	if err != nil {
 		return s, err
@@ -50,7 +53,7 @@ func (r *Runner) Follow(ctx context.Context, s State) (State, error) {
 		r.Metrics.FollowLag(ctx, f.lag.longest)
 	}
 	if err != nil {
-		return s, err
+		return r.unfollowed(ctx, s, f, sb, err)
 	}
 	if ended {
 		return s.to(NextAdvance), nil

@@ -123,6 +123,9 @@ func (r *Runner) tend(ctx context.Context, p records.Pooled, e berth.Environment
 	state, err := r.pooledState(ctx, provider, p, e)
 	switch {
 	case err != nil:
+		if r.onLostHost(ctx, provider, p) {
+			return false, r.retire(ctx, p)
+		}
 		return true, berth.Wrap(err, "looking at pooled sandbox "+string(p.Sandbox))
 	case state.Status == berth.SandboxCreating || (state.Status == berth.SandboxReady && p.Ready):
 		return true, nil
@@ -148,28 +151,45 @@ func unlessStale(err error) error {
 // pooledState asks for a sandbox that has been made, and makes the others: that
 // is the same as asking, and goes on where a tender died.
 func (r *Runner) pooledState(ctx context.Context, provider berth.Provider, p records.Pooled, e berth.Environment) (berth.SandboxState, error) {
+	sb, err := r.Records.FindSandbox(ctx, p.Sandbox)
+	if err != nil {
+		return berth.SandboxState{}, err
+	}
 	if p.Ready {
-		sb, err := r.Records.FindSandbox(ctx, p.Sandbox)
-		if err != nil {
-			return berth.SandboxState{}, err
-		}
 		return provider.Describe(ctx, berth.RefOf(sb))
 	}
 	return provider.Provision(ctx, berth.SandboxSpec{
-		ID: p.Sandbox, Installation: r.Installation, Environment: e, Labels: e.Labels,
+		ID: p.Sandbox, Installation: r.Installation, Environment: e, Labels: e.Labels, Host: sb.Host,
 	})
 }
 
-// addPooled begins to make one more, its record first.
+// onLostHost reports whether a pooled sandbox is out of reach for good.
+func (r *Runner) onLostHost(ctx context.Context, provider berth.Provider, p records.Pooled) bool {
+	sb, err := r.Records.FindSandbox(ctx, p.Sandbox)
+	if err != nil {
+		return false
+	}
+	why, err := r.hostLost(ctx, provider, sb)
+	return err == nil && why != ""
+}
+
+// addPooled begins to make one more, its record first. Where no host has room for
+// it, there is none for now.
 func (r *Runner) addPooled(ctx context.Context, e berth.Environment) error {
-	p := records.Pooled{Environment: e.ID, Sandbox: berth.SandboxID(r.Records.IDs.NewID()), Recipe: berth.Recipe(e)}
-	err := r.Records.CreatePooled(ctx, p, berth.Sandbox{
-		ID: p.Sandbox, Environment: e.ID, Provider: e.Provider, Status: berth.SandboxCreating, Labels: e.Labels,
-	})
+	provider, err := r.Providers.Find(e.Provider)
 	if err != nil {
 		return err
 	}
-	provider, err := r.Providers.Find(e.Provider)
+	p := records.Pooled{Environment: e.ID, Sandbox: berth.SandboxID(r.Records.IDs.NewID()), Recipe: berth.Recipe(e)}
+	var where berth.Placement
+	if placer, ok := provider.(berth.Placer); ok {
+		if where, err = placer.Place(ctx, p.Sandbox, e); err != nil || where.Wait != "" {
+			return err
+		}
+	}
+	err = r.Records.CreatePooled(ctx, p, berth.Sandbox{
+		ID: p.Sandbox, Environment: e.ID, Provider: e.Provider, Status: berth.SandboxCreating, Labels: e.Labels, Host: where.Host,
+	})
 	if err != nil {
 		return err
 	}
@@ -203,6 +223,34 @@ const (
 	madeCold = "cold"
 )
 
+// takeWarm gives a run a warm sandbox if there is one. Unlike claim it decides
+// nothing when there is none: one may be ready when the run is let in.
+func (r *Runner) takeWarm(ctx context.Context, head records.Head, def berth.Definition) (taken bool, err error) {
+	changed, _, err := r.changeLive(ctx, head.ID, func(c *records.Change) error {
+		if c.Head.Pool != "" || ending(c.Head) {
+			return records.ErrUnchanged
+		}
+		claimed, err := c.ClaimPooled(ctx, berth.Recipe(def.Environment))
+		if err != nil || !claimed {
+			return unlessNone(err)
+		}
+		c.Head.Pool = fromPool
+		c.Event(berth.Event{Kind: berth.EventSandboxProgress, Message: tookWarm})
+		return nil
+	})
+	return changed.Pool == fromPool, err
+}
+
+const tookWarm = "took a warm sandbox from the pool"
+
+// unlessNone ends a change without a write, unless there is an error.
+func unlessNone(err error) error {
+	if err == nil {
+		return records.ErrUnchanged
+	}
+	return err
+}
+
 // claim decides, once a run, whether it takes a warm sandbox or makes its own.
 func (r *Runner) claim(ctx context.Context, provider berth.Provider, head records.Head, def berth.Definition) (records.Head, error) {
 	if berth.PoolSize(def.Environment) == 0 {
@@ -217,7 +265,7 @@ func (r *Runner) claim(ctx context.Context, provider berth.Provider, head record
 			c.Head.Pool = madeCold
 			if claimed {
 				c.Head.Pool = fromPool
-				c.Event(berth.Event{Kind: berth.EventSandboxProgress, Message: "took a warm sandbox from the pool"})
+				c.Event(berth.Event{Kind: berth.EventSandboxProgress, Message: tookWarm})
 			}
 			return err
 		})

@@ -38,14 +38,23 @@ func (r *Runner) Provision(ctx context.Context, s State) (State, error) {
 	if head, err = r.claim(ctx, provider, head, def); err != nil {
 		return s, berth.Wrap(err, "taking a sandbox from the pool")
 	}
+	sb := berth.Sandbox{ID: head.Sandbox}
+	if _, ok := provider.(berth.Placer); ok {
+		if sb, err = r.Records.FindSandbox(ctx, head.Sandbox); err != nil {
+			return s, err
+		}
+	}
 	state, err := provider.Provision(ctx, berth.SandboxSpec{
 		ID: head.Sandbox, Installation: r.Installation, Run: s.Run,
-		Environment: def.Environment, Directory: def.Directory, Labels: def.Environment.Labels,
+		Environment: def.Environment, Directory: def.Directory, Labels: def.Environment.Labels, Host: sb.Host,
 	})
 	if err == nil {
-		state, err = r.watch(ctx, provider, s.Run, state)
+		state, err = r.watch(ctx, provider, s.Run, sb.Host, state)
 	}
 	if err != nil {
+		if sb.Host != "" && unreachable(err) {
+			return r.unprovisioned(ctx, s, provider, sb, err)
+		}
 		if transient(err) {
 			return s, berth.Wrap(err, "making sandbox "+string(head.Sandbox))
 		}
@@ -56,7 +65,7 @@ func (r *Runner) Provision(ctx context.Context, s State) (State, error) {
 
 // watch looks at a sandbox that is being made for a short while, so that one
 // that is soon ready costs no wait of the machine.
-func (r *Runner) watch(ctx context.Context, provider berth.Provider, run berth.RunID, state berth.SandboxState) (berth.SandboxState, error) {
+func (r *Runner) watch(ctx context.Context, provider berth.Provider, run berth.RunID, host berth.HostID, state berth.SandboxState) (berth.SandboxState, error) {
 	patience := r.ProvisionPatience
 	if patience == 0 {
 		patience = defaultPatience
@@ -70,7 +79,7 @@ func (r *Runner) watch(ctx context.Context, provider berth.Provider, run berth.R
 		if err != nil || !live || ending(head) {
 			return state, err
 		}
-		if state, err = provider.Describe(ctx, berth.SandboxRef{ID: state.ID, Ref: state.Ref}); err != nil {
+		if state, err = provider.Describe(ctx, berth.SandboxRef{ID: state.ID, Host: host, Ref: state.Ref}); err != nil {
 			return state, err
 		}
 	}

@@ -38,6 +38,9 @@ func (r *Runner) Start(ctx context.Context, s State) (State, error) {
 		if err == nil {
 			return s.to(NextFollow), nil
 		}
+		if sb.Host != "" && unreachable(err) {
+			return r.unstarted(ctx, s, provider, sb, err)
+		}
 		if berth.CodeOf(err) != berth.CodeNotFound {
 			return s, berth.Wrap(err, "looking for the command of stage "+string(stage.ID))
 		}
@@ -54,6 +57,9 @@ func (r *Runner) Start(ctx context.Context, s State) (State, error) {
 		return s.to(NextFollow), err
 	}
 	if err := provider.StartCommand(ctx, ref, spec); err != nil {
+		if sb.Host != "" && unreachable(err) {
+			return r.unstarted(ctx, s, provider, sb, err)
+		}
 		return r.notStarted(ctx, s, err, dead(ctx, provider, ref))
 	}
 	return s.to(NextFollow), nil

@@ -32,8 +32,19 @@ type Swept struct {
 // again by the next sweep; the errors of all come back together.
 func (r *Runner) Sweep(ctx context.Context) (Swept, error) {
 	var swept Swept
-	err := errors.Join(r.sweepRuns(ctx, &swept), r.sweepSandboxes(ctx, &swept))
+	err := errors.Join(r.sweepRuns(ctx, &swept), r.sweepSandboxes(ctx, &swept), r.healPlaces(ctx))
 	return swept, err
+}
+
+// healPlaces gives back what of the hosts is held by sandboxes that are gone.
+func (r *Runner) healPlaces(ctx context.Context) error {
+	var errs []error
+	for _, provider := range r.Providers.All() {
+		if placer, ok := provider.(berth.Placer); ok {
+			errs = append(errs, berth.Wrap(placer.HealPlaces(ctx), "giving back places on hosts"))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // KeepSweeping sweeps now and then, until ctx ends.
@@ -86,10 +97,10 @@ func (r *Runner) sweepSandbox(ctx context.Context, provider berth.Provider, stat
 	if keep, err := r.keeps(ctx, run, recorded, sb); err != nil || keep {
 		return false, err
 	}
-	if err := provider.Destroy(ctx, berth.SandboxRef{ID: state.ID, Host: sb.Host, Ref: state.Ref}); err != nil {
+	if err := provider.Destroy(ctx, berth.SandboxRef{ID: state.ID, Host: state.Host, Ref: state.Ref}); err != nil {
 		return false, err
 	}
-	if !recorded {
+	if !recorded || sb.Host != state.Host {
 		return true, nil
 	}
 	_, err = r.Records.ChangeSandbox(ctx, state.ID, func(sb *berth.Sandbox) error {
@@ -131,6 +142,13 @@ func (r *Runner) sweepRun(ctx context.Context, id berth.RunID, swept *Swept) err
 	if err != nil || !live {
 		return err
 	}
+	if why, err := r.headLost(ctx, head); err != nil || why != "" {
+		if err == nil {
+			swept.Ended = append(swept.Ended, id)
+			err = r.endRun(ctx, head, lostOn(why))
+		}
+		return err
+	}
 	x, err := r.Orchestrator.Describe(ctx, ExecutionID(id, head.Execution))
 	if err != nil {
 		return err
@@ -164,6 +182,15 @@ func (r *Runner) sweepRun(ctx context.Context, id berth.RunID, swept *Swept) err
 	}
 	swept.Ended = append(swept.Ended, id)
 	return r.endRun(ctx, head, outcome)
+}
+
+// headLost is hostLost of a run's sandbox.
+func (r *Runner) headLost(ctx context.Context, head records.Head) (why string, err error) {
+	sb, provider, err := r.sandboxOf(ctx, head)
+	if err != nil { // a provider that is off, or a run that is just being recorded
+		return "", nil //nolint:nilerror // other rules are about those
+	}
+	return r.hostLost(ctx, provider, sb)
 }
 
 // suspect keeps when the execution was first found missing; nil is "it is there".

@@ -65,10 +65,25 @@ func (r *Runner) Teardown(ctx context.Context, s State) (State, error) {
 	if sb.Status != berth.SandboxReady && sb.Status != berth.SandboxStopped {
 		what = destroy // it never was of use
 	}
+	switch why, err := r.hostLost(ctx, provider, sb); {
+	case err != nil:
+		return s, err
+	case why != "":
+		return s, r.settle(ctx, s.Run, onLostHost(what))
+	}
 	if what, err = r.carryOut(ctx, provider, berth.RefOf(sb), head, what); err != nil {
 		return s, berth.Wrap(err, "ending sandbox "+string(sb.ID))
 	}
 	return s, r.settle(ctx, s.Run, what)
+}
+
+// onLostHost is the fate of a sandbox whose host is out of reach. One that is to be
+// destroyed counts as that: the sweeper does it if the host comes back.
+func onLostHost(what fate) fate {
+	if what == stop {
+		return leave
+	}
+	return what
 }
 
 // carryOut does to the sandbox what its fate is. One that is gone counts as destroyed.

@@ -40,7 +40,7 @@ func (p *Provider) unreachable(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.As(err, &changed):
-		return changed.err
+		return changed
 	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
 		return p.unavailable("does not speak TLS: is this the address that berth-agent printed?", nil)
 	}

@@ -2,6 +2,7 @@ package remote
 
 import (
 	"crypto/tls"
+	"errors"
 	"net"
 	"net/http"
 	"time"
@@ -58,6 +59,13 @@ type changedCertificate struct{ err *berth.Error }
 
 func (c *changedCertificate) Error() string { return c.err.Error() }
 func (c *changedCertificate) Unwrap() error { return c.err }
+
+// CertificateChanged reports whether err came of a certificate that is not the
+// pinned one.
+func CertificateChanged(err error) bool {
+	var changed *changedCertificate
+	return errors.As(err, &changed)
+}
 
 func (p *Provider) changed(found string) error {
 	return &changedCertificate{&berth.Error{
