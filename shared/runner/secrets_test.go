@@ -1,6 +1,7 @@
 package runner_test
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -45,7 +46,18 @@ func TestARunWhoseSecretIsNotThereFailsBeforeAnythingStarts(t *testing.T) {
 	t.Parallel()
 	for name, set := range map[string]func(*bench){
 		"missing": func(*bench) {},
-		"a file":  func(b *bench) { b.secret("TOKEN", "canary-value", berth.SecretFile) },
+		"deleted since the run was admitted": func(b *bench) {
+			b.secret("TOKEN", "canary-value", berth.SecretToken)
+			b.provider.Provisioned = func(berth.SandboxSpec, int, *berth.SandboxState) {
+				if err := b.secrets.Delete(context.Background(), berth.UserSecret("TOKEN")); err != nil {
+					b.t.Error(err)
+				}
+				if err := b.records.DeleteSecret(context.Background(), "TOKEN"); err != nil && berth.CodeOf(err) != berth.CodeNotFound {
+					b.t.Error(err)
+				}
+			}
+		},
+		"a file": func(b *bench) { b.secret("TOKEN", "canary-value", berth.SecretFile) },
 		"metadata without value": func(b *bench) {
 			b.secret("TOKEN", "x", berth.SecretToken)
 			_ = b.secrets.Delete(b.t.Context(), berth.UserSecret("TOKEN"))
