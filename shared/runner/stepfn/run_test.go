@@ -65,18 +65,25 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// start records a run of a command and starts its first execution.
-func (b *bench) start(input func(berth.RunID) []byte, argv ...string) berth.RunID {
+// record writes a run of a command without starting it.
+func (b *bench) record(argv ...string) berth.RunID {
 	b.t.Helper()
 	def := berth.Definition{Environment: berth.LocalEnvironment(), Directory: "/dir", Command: argv}
 	id := berth.RunID(b.runner.Records.IDs.NewID())
 	_, err := b.runner.Records.CreateRun(b.t.Context(), records.Head{ID: id, CreatedBy: "test"}, def, runner.Plan(def), berth.Sandbox{
 		ID: berth.SandboxID(b.runner.Records.IDs.NewID()), Environment: def.Environment.ID, Provider: def.Environment.Provider, Status: berth.SandboxCreating,
 	})
-	if err == nil {
-		err = b.runner.Orchestrator.Start(b.t.Context(), runner.ExecutionID(id, 1), input(id))
-	}
 	if err != nil {
+		b.t.Fatal(err)
+	}
+	return id
+}
+
+// start records a run of a command and starts its first execution.
+func (b *bench) start(input func(berth.RunID) []byte, argv ...string) berth.RunID {
+	b.t.Helper()
+	id := b.record(argv...)
+	if err := b.runner.Orchestrator.Start(b.t.Context(), runner.ExecutionID(id, 1), input(id)); err != nil {
 		b.t.Fatal(err)
 	}
 	return id
