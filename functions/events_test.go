@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda/messages"
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/blob/dir"
@@ -176,3 +179,38 @@ func (idle) Describe(_ context.Context, id berth.ExecutionID) (berth.Execution, 
 }
 
 func (idle) Answer(context.Context, string, []byte) error { return nil }
+
+func TestTheBootstrapGivesOneFirstKeyUnlessForced(t *testing.T) {
+	w, store := wiring(t)
+	w.Records = store
+	var event serverless.BootstrapRequest
+	readSample(t, "events", "bootstrap", &event)
+	bootstrap := w.Bootstrap()
+	first, err := bootstrap(t.Context(), event)
+	if err != nil {
+		t.Fatal(err)
+	}
+	who, err := w.Keys().Authenticate(t.Context(), first.Value)
+	if err != nil || !slices.Equal(who.Scopes, []berth.Scope{berth.ScopeRead, berth.ScopeRun, berth.ScopeAdmin}) {
+		t.Errorf("the key stands for %+v, %v", who, err)
+	}
+	if in, err := store.OpenInstallation(t.Context()); err != nil || in.ID != "test" {
+		t.Errorf("the installation is %+v, %v, want that the bootstrap settles it", in, err)
+	}
+	var named messages.InvokeResponse_Error
+	if again, err := bootstrap(t.Context(), event); !errors.As(err, &named) || named.Type != serverless.ConflictName || again.Value != "" {
+		t.Errorf("a second bootstrap = %+v, %v, want a conflict", again, err)
+	}
+	forced, err := bootstrap(t.Context(), serverless.BootstrapRequest{Force: true})
+	if err != nil || forced.Value == first.Value {
+		t.Errorf("a forced bootstrap = %v", err)
+	}
+	for _, id := range []berth.KeyID{first.ID, forced.ID} {
+		if err := store.DeleteKey(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := bootstrap(t.Context(), event); err != nil {
+		t.Errorf("a bootstrap when all keys are removed = %v", err)
+	}
+}
