@@ -49,7 +49,10 @@ type agent struct {
 	address     string
 	certificate tls.Certificate
 	provider    closer
+	handler     *agentapi.Server
 	server      *http.Server
+	fetcher     *http.Client
+	nudges      chan berth.Nudge
 	served      sync.WaitGroup
 }
 
@@ -77,7 +80,7 @@ func startLocal(t testing.TB) *agent {
 
 func startAgent(t testing.TB, open func(root string) (closer, error)) *agent {
 	t.Helper()
-	a := &agent{open: open, root: filepath.Join(t.TempDir(), "sandboxes"), address: "127.0.0.1:0", certificate: newCertificate(t)}
+	a := &agent{open: open, root: filepath.Join(t.TempDir(), "sandboxes"), address: "127.0.0.1:0", certificate: newCertificate(t), nudges: make(chan berth.Nudge, 100)}
 	a.start(t)
 	t.Cleanup(a.stop)
 	return a
@@ -91,6 +94,7 @@ func (a *agent) start(t testing.TB) {
 	}
 	config := agentapi.Config{
 		Token: token, Installation: installation, Providers: agentapi.Providers{provider.Kind(): provider},
+		Nudge: func(n berth.Nudge) { a.nudges <- n }, Fetcher: a.fetcher,
 	}
 	handler, err := agentapi.New(config)
 	if err != nil {
@@ -101,7 +105,7 @@ func (a *agent) start(t testing.TB) {
 		t.Fatal(err)
 	}
 	a.address = l.Addr().String()
-	a.provider = provider
+	a.provider, a.handler = provider, handler
 	a.server = &http.Server{Handler: handler, TLSConfig: &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{a.certificate}}}
 	server := a.server
 	a.served.Go(func() { _ = server.ServeTLS(l, "", "") }) // it ends with the server
@@ -111,6 +115,7 @@ func (a *agent) start(t testing.TB) {
 func (a *agent) stop() {
 	a.server.Close()
 	a.served.Wait()
+	a.handler.Close()
 	a.provider.Close()
 }
 
