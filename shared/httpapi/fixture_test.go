@@ -158,7 +158,7 @@ func both(t *testing.T, scenario func(t *testing.T, f *fixture, c caller)) {
 		f = newFixture(t)
 		return f.api
 	}, func(t *testing.T, do httpapitest.Do) {
-		scenario(t, f, caller{t, do})
+		scenario(t, f, caller{t, served.noting(t, do)})
 	})
 }
 

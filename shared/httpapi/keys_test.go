@@ -38,7 +38,7 @@ func bothWithKeys(t *testing.T, scenario func(t *testing.T, f *fixture, c caller
 		f = newFixture(t, withKeys)
 		return f.api
 	}, func(t *testing.T, do httpapitest.Do) {
-		scenario(t, f, caller{t, do})
+		scenario(t, f, caller{t, served.noting(t, do)})
 	})
 }
 

@@ -121,6 +121,19 @@ func TestAFileIsDownloadedThroughASignedURL(t *testing.T) {
 	c.want(200, follow(t, "HEAD", done.URL), "", "Authorization: ")
 }
 
+func TestATransferIsCommittedAndFoundWhenItIsDone(t *testing.T) {
+	both(t, func(t *testing.T, f *fixture, c caller) {
+		f.seedRun(runA, sandboxA)
+		f.plane.files["a"] = testFile{[]byte("here"), 0o644}
+		made := httpapitest.JSON[berth.Transfer](t, c.want(201, "POST /transfers", transferBody(t, berth.TransferRequest{Sandbox: sandboxA, Path: "a", Direction: berth.TransferDownload})))
+		c.want(202, "POST /transfers/"+made.ID+"/commit", "")
+		done := httpapitest.JSON[berth.Transfer](t, c.want(200, "GET /transfers/"+made.ID+"?wait=20s", ""))
+		if got := c.want(200, follow(t, "GET", done.URL), "", "Authorization: "); done.Status != berth.TransferDone || string(got.Body) != "here" {
+			t.Errorf("found %+v with %q", done, got.Body)
+		}
+	})
+}
+
 func TestATransferThatFailsSaysWhyAndCanBeCommittedAgain(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

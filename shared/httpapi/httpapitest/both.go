@@ -47,7 +47,7 @@ func Both(t *testing.T, start func(t *testing.T) http.Handler, scenario func(t *
 	for i, way := range []struct {
 		name string
 		send func(t *testing.T, h http.Handler) Do
-	}{{"over HTTP", OverHTTP}, {"as gateway events", asEvents}} {
+	}{{"over HTTP", OverHTTP}, {byEvents, asEvents}} {
 		t.Run(way.name, func(t *testing.T) {
 			send := way.send(t, start(t))
 			scenario(t, func(r Request) Response {
@@ -63,6 +63,13 @@ func Both(t *testing.T, start func(t *testing.T) http.Handler, scenario func(t *
 	if diff := cmp.Diff(transcripts[0], transcripts[1]); diff != "" {
 		t.Errorf("HTTP and gateway answers differ (-HTTP +gateway):\n%s", diff)
 	}
+}
+
+const byEvents = "as gateway events"
+
+// AsEvents reports whether the scenario that t is of is sent as gateway events.
+func AsEvents(t *testing.T) bool {
+	return strings.HasSuffix(t.Name(), "/"+strings.ReplaceAll(byEvents, " ", "_"))
 }
 
 // answer is a response in a form that is quick to compare.
