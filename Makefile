@@ -11,7 +11,12 @@ BUILD       := $(GO) build -trimpath -buildvcs=false
 # The processor of the functions: arm64 costs less on Lambda.
 ARCH        ?= arm64
 
-.PHONY: help build guests functions demo test check fmt bench docs clean
+# What AWS is told: CONTEXT='-c installation=prod -c domain=api.example.com ...'
+CONTEXT     ?=
+INSTALLATION = $(or $(patsubst installation=%,%,$(filter installation=%,$(CONTEXT))),berth)
+CDK          = cd infra && "$$(../scripts/nodetools.sh)/cdk"
+
+.PHONY: help build guests functions demo test check fmt bench docs clean synth diff deploy bootstrap destroy
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -49,10 +54,26 @@ fmt: ## format the code
 bench: build ## ratios against their anchors, side by side
 	@scripts/bench.sh
 
+synth: functions ## write the templates of the AWS deployment into infra/cdk.out; needs no account
+	@$(CDK) synth --quiet -c arch=$(ARCH) $(CONTEXT)
+
+diff: functions ## show what a deployment would change (CONTEXT='-c NAME=VALUE ...', see docs/aws.md)
+	@$(CDK) diff -c arch=$(ARCH) $(CONTEXT)
+
+deploy: functions ## deploy to the AWS account of your profile, and give the first key (CONTEXT as for diff)
+	@$(CDK) deploy --all -c arch=$(ARCH) $(CONTEXT)
+	@$(GO) run ./scripts/bootstrap -once -installation $(INSTALLATION)
+
+bootstrap: ## give a deployed installation its first key (FORCE=1 when all are lost)
+	@$(GO) run ./scripts/bootstrap -installation $(INSTALLATION) $(if $(FORCE),-force)
+
+destroy: functions ## remove the deployment; the table and the bucket stay (see docs/aws.md)
+	@$(CDK) destroy --all -c arch=$(ARCH) $(CONTEXT)
+
 docs: ## rewrite the generated documents
 	@$(GO) run ./scripts/gendocs
 	@$(GO) run ./scripts/genopenapi
 	@$(GO) test -short ./functions -update >/dev/null
 
 clean: ## remove what was built
-	@rm -rf bin .cache $(GUESTS)/berth-guest-*
+	@rm -rf bin .cache infra/cdk.out $(GUESTS)/berth-guest-*
