@@ -1,0 +1,60 @@
+package httpapi_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/httpapi"
+	"github.com/berth-dev/berth/shared/httpapi/httpapitest"
+)
+
+// Lambda takes 6 MB of answer and API Gateway 10 MB of request; an item of
+// DynamoDB has 400 KB, a secret 64 KB. berth's own limits answer before them, the
+// same on every wiring.
+func TestOurOwnLimitsAnswerBeforeThoseOfAWS(t *testing.T) {
+	both(t, func(t *testing.T, f *fixture, c caller) {
+		const large = 75 << 10
+		for i := range 60 {
+			_, err := f.store.CreateEnvironment(t.Context(), berth.Environment{
+				ID: berth.EnvironmentID(fmt.Sprintf("e%02d", i)), Provider: berth.ProviderDocker, Env: map[string]string{"A": strings.Repeat("x", large)},
+			})
+			must(t, err)
+		}
+		seen := 0
+		for at := ""; ; {
+			resp := c.want(200, "GET /environments?limit=100"+at, "")
+			page := httpapitest.JSON[struct {
+				Items []json.RawMessage
+				Next  *string
+			}](t, resp)
+			if seen += len(page.Items); len(resp.Body) > httpapi.MaxBody || page.Next == nil {
+				if len(resp.Body) > httpapi.MaxBody || seen < 60 {
+					t.Errorf("a page of %d bytes, %d environments", len(resp.Body), seen)
+				}
+				break
+			}
+			at = "&cursor=" + url.QueryEscape(*page.Next)
+		}
+		request := `{"command":["` + strings.Repeat("x", 10<<20) + `"]}`
+		c.wantProblem(berth.CodeTooLarge, nil, "POST /runs", request)
+		value := strings.Repeat("x", 100<<10)
+		c.wantProblem(berth.CodeInvalid, []string{""}, "POST /environments", `{"id":"big","provider":"docker","env":{"A":"`+value+`","B":"`+value+`","C":"`+value+`","D":"`+value+`"}}`)
+		c.wantProblem(berth.CodeInvalid, []string{"value"}, "PUT /secrets/S", `{"value":"`+strings.Repeat("x", berth.MaxSecretBytes+1)+`"}`)
+	})
+}
+
+func TestARecordOfANewerSchemaIsNotHalfUnderstood(t *testing.T) {
+	both(t, func(t *testing.T, f *fixture, c caller) {
+		_, err := f.table.Put(t.Context(), berth.Item{PK: "env", SK: "future", Body: []byte(`{"schema":99,"value":{}}`)})
+		must(t, err)
+		for _, line := range []string{"GET /environments/future", "GET /environments"} {
+			if p := c.wantProblem(berth.CodeUnavailable, nil, line, ""); !strings.Contains(p.Detail, "update berth") {
+				t.Errorf("%s: %s", line, p.Detail)
+			}
+		}
+	})
+}
