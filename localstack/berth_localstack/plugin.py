@@ -1,6 +1,7 @@
 """Puts the parts of this plugin into LocalStack when it starts, and says so at /_localstack/berth."""
 
 import logging
+import os
 
 from localstack.runtime import hooks
 from localstack.runtime.exceptions import LocalstackExit
@@ -19,12 +20,13 @@ def patch() -> None:
             guard,
             limits,
             scheduler,
+            secret,
             stage,
             stepfunctions,
         )
 
         guard.check_version()
-        parts = [stage, gateway_response, limits, authorizer, stepfunctions, events]
+        parts = [stage, gateway_response, limits, authorizer, stepfunctions, events, secret]
         for part in parts:
             part.patch()
         scheduler.start()
@@ -36,11 +38,15 @@ def patch() -> None:
 
 @hooks.on_infra_shutdown()
 def stop() -> None:
+    """Ends what runs, and then LocalStack: it keeps nothing, but takes seconds to end all of its services."""
     from berth_localstack import executor, limits, scheduler
 
     scheduler.stop()
     limits.stop()
     executor.stop_all()
+    LOG.info("all functions have ended")
+    logging.shutdown()
+    os._exit(0)
 
 
 def _announce(parts: list[str]) -> None:

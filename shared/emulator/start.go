@@ -13,6 +13,7 @@ import (
 var shared struct {
 	mu    sync.Mutex // guards what follows
 	kinds map[Kind]*use
+	kept  bool // until Main ends them
 }
 
 // use is an emulator that some tests use.
@@ -23,8 +24,8 @@ type use struct {
 }
 
 // Start gives a running emulator. All tests of a binary that run at once share
-// one of a kind; the last one stops it. Use Config with an account of the test's
-// own to be alone.
+// one of a kind; the last one stops it, or Main. Use Config with an account of the
+// test's own to be alone.
 //
 // With -short it skips. It also skips, with the reason, where there is no fitting
 // Python or no way to install the emulator, unless BERTH_REQUIRE names
@@ -120,7 +121,7 @@ func release(kind Kind) {
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
 	u := shared.kinds[kind]
-	if u.users--; u.users == 0 {
+	if u.users--; u.users == 0 && !shared.kept {
 		discard(u.running)
 		u.running = nil
 	}

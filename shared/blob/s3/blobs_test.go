@@ -17,13 +17,15 @@ import (
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/blob/blobtest"
 	"github.com/berth-dev/berth/shared/blob/s3"
-	"github.com/berth-dev/berth/shared/ministack"
+	"github.com/berth-dev/berth/shared/emulator"
 )
 
+func TestMain(m *testing.M) { emulator.Main(m) }
+
 // bucket makes an empty one in an account of its own. Names are everybody's.
-func bucket(t *testing.T) (*sdk.Client, string) {
+func bucket(t *testing.T, e *emulator.Emulator) (*sdk.Client, string) {
 	t.Helper()
-	config := ministack.Config(t, ministack.Start(t))
+	config := e.Config(t)
 	client := sdk.NewFromConfig(config, func(o *sdk.Options) { o.UsePathStyle = true })
 	keys, err := config.Credentials.Retrieve(t.Context())
 	if err != nil {
@@ -36,13 +38,18 @@ func bucket(t *testing.T) (*sdk.Client, string) {
 	return client, name
 }
 
-func TestContractOnMinistack(t *testing.T) {
-	ministack.Start(t)
-	blobtest.Run(t, func(t *testing.T) berth.Blobs { return s3.New(bucket(t)) })
+func TestContractOnEmulators(t *testing.T) {
+	emulator.Each(t, func(t *testing.T, e *emulator.Emulator) {
+		blobtest.Run(t, func(t *testing.T) berth.Blobs { return s3.New(bucket(t, e)) })
+	})
 }
 
 func TestABlobOfManyPartsComesBackWholeAndInRanges(t *testing.T) {
-	blobs := s3.New(bucket(t))
+	emulator.Each(t, comesBackWholeAndInRanges)
+}
+
+func comesBackWholeAndInRanges(t *testing.T, e *emulator.Emulator) {
+	blobs := s3.New(bucket(t, e))
 	content := make([]byte, 17<<20+5)
 	for i := range content {
 		content[i] = byte(i >> 3)
@@ -70,7 +77,11 @@ func TestABlobOfManyPartsComesBackWholeAndInRanges(t *testing.T) {
 }
 
 func TestABigBlobOfAnotherSizeLeavesNothingBehind(t *testing.T) {
-	client, name := bucket(t)
+	emulator.Each(t, leavesNothingBehind)
+}
+
+func leavesNothingBehind(t *testing.T, e *emulator.Emulator) {
+	client, name := bucket(t, e)
 	blobs := s3.New(client, name)
 	const size = 9 << 20
 	for _, announced := range []int64{size - 1, size + 1, 2 * size} {
@@ -91,8 +102,10 @@ func TestABigBlobOfAnotherSizeLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-func TestAPrefixOfMoreThanAPageIsRemoved(t *testing.T) {
-	blobs := s3.New(bucket(t))
+func TestAPrefixOfMoreThanAPageIsRemoved(t *testing.T) { emulator.Each(t, removesMoreThanAPage) }
+
+func removesMoreThanAPage(t *testing.T, e *emulator.Emulator) {
+	blobs := s3.New(bucket(t, e))
 	for i := range 1005 {
 		if err := blobs.Put(t.Context(), fmt.Sprintf("many/%d", i), strings.NewReader("x"), 1); err != nil {
 			t.Fatal(err)
@@ -108,8 +121,10 @@ func TestAPrefixOfMoreThanAPageIsRemoved(t *testing.T) {
 	}
 }
 
-func TestAMissingBucketIsNotAMissingBlob(t *testing.T) {
-	client, _ := bucket(t)
+func TestAMissingBucketIsNotAMissingBlob(t *testing.T) { emulator.Each(t, tellsAMissingBucket) }
+
+func tellsAMissingBucket(t *testing.T, e *emulator.Emulator) {
+	client, _ := bucket(t, e)
 	blobs := s3.New(client, "berth-nowhere")
 	_, err := blobs.Open(t.Context(), "k", 0, -1)
 	var coded *berth.Error

@@ -14,10 +14,15 @@ import (
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/blob/s3"
+	"github.com/berth-dev/berth/shared/emulator"
 )
 
 func TestWhoeverHasASignedURLReadsOrWritesOneBlob(t *testing.T) {
-	client, name := bucket(t)
+	emulator.Each(t, readsOrWritesOneBlob)
+}
+
+func readsOrWritesOneBlob(t *testing.T, e *emulator.Emulator) {
+	client, name := bucket(t, e)
 	blobs := s3.NewPresigned(client, name)
 	content := bytes.Repeat([]byte("\x00\xffbytes\n"), 200_000)
 

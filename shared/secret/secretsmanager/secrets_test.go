@@ -18,6 +18,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+func TestMain(m *testing.M) { emulator.Main(m) }
+
 func TestContractOnEmulators(t *testing.T) {
 	emulator.Each(t, func(t *testing.T, e *emulator.Emulator) {
 		secrettest.Run(t, func(t *testing.T) berth.Secrets {
