@@ -32,7 +32,10 @@ func main() {
 // run is the whole program but for the process around it: it returns the exit
 // status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	root := rootCommand()
+	return runRoot(ctx, rootCommand(), args, stdout, stderr)
+}
+
+func runRoot(ctx context.Context, root *cobra.Command, args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
