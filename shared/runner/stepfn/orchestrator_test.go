@@ -14,7 +14,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/berth-dev/berth/shared/berth"
-	"github.com/berth-dev/berth/shared/ministack"
+	"github.com/berth-dev/berth/shared/emulator"
 	"github.com/berth-dev/berth/shared/runner/asl"
 	"github.com/berth-dev/berth/shared/runner/stepfn"
 	"github.com/berth-dev/berth/shared/runner/stepfn/stepfntest"
@@ -28,8 +28,12 @@ const oneWait = `{"StartAt":"Await","States":{"Await":{"Type":"Task","End":true,
 	"Parameters":{"FunctionName":"${Await}","Payload":{"token.$":"$$.Task.Token"}}}}}`
 
 func TestAnExecutionIsStartedOnceAnsweredOnceAndStopped(t *testing.T) {
+	emulator.Each(t, startsOnceAnswersOnceAndStops)
+}
+
+func startsOnceAnswersOnceAndStops(t *testing.T, e *emulator.Emulator) {
 	tokens := make(chan string, 4)
-	machine := stepfntest.Deploy(t, ministack.Config(t, ministack.Start(t)), func(arns map[string]string) ([]byte, error) {
+	machine := stepfntest.Deploy(t, e.Config(t), func(arns map[string]string) ([]byte, error) {
 		return []byte(strings.ReplaceAll(oneWait, "${Await}", arns["Await"])), nil
 	}, map[string]asl.Task{"Await": func(_ context.Context, input json.RawMessage) (json.RawMessage, error) {
 		var in struct{ Token string }
@@ -92,8 +96,10 @@ func TestAnExecutionIsStartedOnceAnsweredOnceAndStopped(t *testing.T) {
 	}
 }
 
-func TestAMachineThatIsNotDeployedIsNamed(t *testing.T) {
-	o, err := stepfn.New(sdk.NewFromConfig(ministack.Config(t, ministack.Start(t))), machineARN)
+func TestAMachineThatIsNotDeployedIsNamed(t *testing.T) { emulator.Each(t, namesAMissingMachine) }
+
+func namesAMissingMachine(t *testing.T, e *emulator.Emulator) {
+	o, err := stepfn.New(sdk.NewFromConfig(e.Config(t)), machineARN)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,10 @@ func (b *bench) arn(id berth.RunID) string {
 }
 
 func TestAnExecutionStoppedFromOutsideEndsItsRunAsCancelled(t *testing.T) {
-	b := newBench(t)
+	onEmulators(t, anExecutionStoppedFromOutsideEndsItsRunAsCancelled)
+}
+
+func anExecutionStoppedFromOutsideEndsItsRunAsCancelled(t *testing.T, b *bench) {
 	id := b.start(runner.Input, "sleep")
 	b.until(id, "waiting for output", func(h records.Head) bool { return h.Token != "" })
 	_, err := b.machine.Client.StopExecution(t.Context(), &sfn.StopExecutionInput{ExecutionArn: aws.String(b.arn(id)), Cause: aws.String("somebody did")})
@@ -54,7 +57,10 @@ func TestAnExecutionStoppedFromOutsideEndsItsRunAsCancelled(t *testing.T) {
 }
 
 func TestAnExecutionThatTheServiceDoesNotKnowIsStartedAgain(t *testing.T) {
-	b := newBench(t)
+	onEmulators(t, anExecutionThatTheServiceDoesNotKnowIsStartedAgain)
+}
+
+func anExecutionThatTheServiceDoesNotKnowIsStartedAgain(t *testing.T, b *bench) {
 	id := b.record("echo", "late") // and whoever recorded it died before the start
 	clock := runnertest.NewManualClock()
 	sweeper := *b.runner
@@ -74,7 +80,10 @@ func TestAnExecutionThatTheServiceDoesNotKnowIsStartedAgain(t *testing.T) {
 }
 
 func TestOneRunOverThreeExecutionsIsOneRecord(t *testing.T) {
-	b := newBench(t)
+	onEmulators(t, oneRunOverThreeExecutionsIsOneRecord)
+}
+
+func oneRunOverThreeExecutionsIsOneRecord(t *testing.T, b *bench) {
 	b.runner.MaxTurns, b.runner.FollowTotal = 2, 200*time.Millisecond
 	gates := []chan struct{}{make(chan struct{}), make(chan struct{})}
 	open := []func(){sync.OnceFunc(func() { close(gates[0]) }), sync.OnceFunc(func() { close(gates[1]) })}

@@ -15,8 +15,8 @@ import (
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/control"
+	"github.com/berth-dev/berth/shared/emulator"
 	"github.com/berth-dev/berth/shared/ids"
-	"github.com/berth-dev/berth/shared/ministack"
 	"github.com/berth-dev/berth/shared/records"
 	"github.com/berth-dev/berth/shared/runner"
 	"github.com/berth-dev/berth/shared/runner/runnertest"
@@ -36,9 +36,14 @@ type bench struct {
 	provider *runnertest.Provider
 }
 
-func newBench(t *testing.T) *bench {
+// onEmulators runs a test on a bench of each emulator.
+func onEmulators(t *testing.T, test func(t *testing.T, b *bench)) {
 	t.Helper()
-	endpoint := ministack.Start(t)
+	emulator.Each(t, func(t *testing.T, e *emulator.Emulator) { test(t, newBench(t, e)) })
+}
+
+func newBench(t *testing.T, e *emulator.Emulator) *bench {
+	t.Helper()
 	clock := berth.SystemClock{}
 	table, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "berth.db"), clock)
 	if err != nil {
@@ -57,7 +62,7 @@ func newBench(t *testing.T) *bench {
 		Providers: control.NewProviders(b.provider), Secrets: &runnertest.Secrets{}, Clock: clock, Installation: "test",
 		Logger: slog.New(slog.DiscardHandler), FollowQuiet: 50 * time.Millisecond, FollowTotal: 5 * time.Second,
 	}
-	b.machine = stepfntest.Deploy(t, ministack.Config(t, endpoint), runner.Definition, b.runner.Tasks())
+	b.machine = stepfntest.Deploy(t, e.Config(t), runner.Definition, b.runner.Tasks())
 	b.runner.Orchestrator, err = stepfn.New(b.machine.Client, b.machine.ARN)
 	if err != nil {
 		t.Fatal(err)
@@ -141,7 +146,10 @@ func (b *bench) stdout(id berth.RunID) string {
 }
 
 func TestARunGoesThroughStepFunctionsAsThroughTheInterpreter(t *testing.T) {
-	b := newBench(t)
+	onEmulators(t, aRunGoesThroughStepFunctionsAsThroughTheInterpreter)
+}
+
+func aRunGoesThroughStepFunctionsAsThroughTheInterpreter(t *testing.T, b *bench) {
 	id := b.start(runner.Input, "echo", "hello")
 	if run := b.ended(id); run.Status != berth.RunSucceeded || b.stdout(id) != "hello\n" {
 		t.Errorf("run = %s, %+v, output %q", run.Status, run.Reason, b.stdout(id))
@@ -157,7 +165,10 @@ func TestARunGoesThroughStepFunctionsAsThroughTheInterpreter(t *testing.T) {
 }
 
 func TestAQuietCommandIsAwaitedByTokenUntilANudge(t *testing.T) {
-	b := newBench(t)
+	onEmulators(t, aQuietCommandIsAwaitedByTokenUntilANudge)
+}
+
+func aQuietCommandIsAwaitedByTokenUntilANudge(t *testing.T, b *bench) {
 	speak := make(chan struct{})
 	b.provider.Programs["shy"] = func(p *runnertest.Process) int {
 		<-speak
@@ -184,8 +195,9 @@ func TestAQuietCommandIsAwaitedByTokenUntilANudge(t *testing.T) {
 	}
 }
 
-func TestACancelWakesAWaitingExecution(t *testing.T) {
-	b := newBench(t)
+func TestACancelWakesAWaitingExecution(t *testing.T) { onEmulators(t, aCancelWakesAWaitingExecution) }
+
+func aCancelWakesAWaitingExecution(t *testing.T, b *bench) {
 	id := b.start(runner.Input, "sleep")
 	b.until(id, "waiting for output", func(h records.Head) bool { return h.Token != "" })
 	if err := b.runner.Cancel(t.Context(), id); err != nil {
@@ -200,7 +212,10 @@ func TestACancelWakesAWaitingExecution(t *testing.T) {
 }
 
 func TestALongRunIsContinuedByItsNextExecution(t *testing.T) {
-	b := newBench(t)
+	onEmulators(t, aLongRunIsContinuedByItsNextExecution)
+}
+
+func aLongRunIsContinuedByItsNextExecution(t *testing.T, b *bench) {
 	finish := make(chan struct{})
 	b.provider.Programs["long"] = func(p *runnertest.Process) int {
 		p.Write(berth.Stdout, []byte("begun\n"))
@@ -231,7 +246,10 @@ func TestALongRunIsContinuedByItsNextExecution(t *testing.T) {
 }
 
 func TestAFailureThatNoRetryGetsOverEndsTheRunInPlainWords(t *testing.T) {
-	b := newBench(t)
+	onEmulators(t, aFailureThatNoRetryGetsOverEndsTheRunInPlainWords)
+}
+
+func aFailureThatNoRetryGetsOverEndsTheRunInPlainWords(t *testing.T, b *bench) {
 	b.provider.Fail("Provision", errors.New("the provider is in two minds"))
 	id := b.start(runner.Input, "true")
 	run := b.ended(id)

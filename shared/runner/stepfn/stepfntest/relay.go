@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-lambda-go/lambda/messages"
 
+	"github.com/berth-dev/berth/shared/emulator"
 	"github.com/berth-dev/berth/shared/runner/asl"
 	"github.com/berth-dev/berth/shared/runner/stepfn"
 )
@@ -23,11 +24,12 @@ import (
 // relayTo is the address that a relay hands its events to.
 const relayTo = "BERTH_TEST_RELAY_TO"
 
-// Main is a TestMain: started as a function it is a relay, else it runs tests.
+// Main is a TestMain: started as a function it is a relay, else it runs tests and
+// keeps emulators for all of them.
 func Main(m *testing.M) {
 	address := os.Getenv(relayTo)
 	if address == "" {
-		os.Exit(m.Run())
+		emulator.Main(m)
 	}
 	lambda.Start(func(ctx context.Context, event json.RawMessage) (json.RawMessage, error) {
 		return relay(ctx, address, event)
