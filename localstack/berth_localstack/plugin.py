@@ -16,6 +16,7 @@ def patch() -> None:
         from berth_localstack import (
             authorizer,
             events,
+            gateway,
             gateway_response,
             guard,
             limits,
@@ -26,7 +27,7 @@ def patch() -> None:
         )
 
         guard.check_version()
-        parts = [stage, gateway_response, limits, authorizer, stepfunctions, events, secret]
+        parts = [gateway, stage, gateway_response, limits, authorizer, stepfunctions, events, secret]
         for part in parts:
             part.patch()
         scheduler.start()

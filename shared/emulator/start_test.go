@@ -1,11 +1,10 @@
-package ministack
+package emulator
 
 import (
 	"bufio"
 	"context"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,53 +16,57 @@ import (
 	"time"
 )
 
-func TestTheEmulatorRunsOnLoopbackAndEndsWithItsLastTest(t *testing.T) {
-	var endpoint string
-	var pid int
-	t.Run("in use", func(t *testing.T) {
-		endpoint = Start(t)
-		if again := Start(t); again != endpoint {
-			t.Errorf("a second Start gives %s, want the same %s", again, endpoint)
-		}
-		pid = shared.running.process.cmd.Process.Pid
-		response, err := http.Get(endpoint + "/_ministack/health")
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = response.Body.Close()
-		for _, address := range otherAddresses(t) {
-			connection, err := net.DialTimeout("tcp", net.JoinHostPort(address, strings.TrimPrefix(endpoint, "http://127.0.0.1:")), time.Second)
-			if err == nil {
-				_ = connection.Close()
-				t.Errorf("the emulator listens on %s too", address)
+func TestAnEmulatorRunsOnLoopbackAndEndsWithItsLastTest(t *testing.T) {
+	for _, kind := range Kinds() {
+		t.Run(string(kind), func(t *testing.T) {
+			var endpoint string
+			var pids []int
+			t.Run("in use", func(t *testing.T) {
+				e := Start(t, kind)
+				endpoint = e.Endpoint
+				if again := Start(t, kind); again != e {
+					t.Errorf("a second Start gives %s, want the same %s", again.Endpoint, endpoint)
+				}
+				for _, p := range e.programs {
+					pids = append(pids, p.process.cmd.Process.Pid)
+				}
+				for _, address := range otherAddresses(t) {
+					connection, err := net.DialTimeout("tcp", net.JoinHostPort(address, strings.TrimPrefix(endpoint, "http://127.0.0.1:")), time.Second)
+					if err == nil {
+						_ = connection.Close()
+						t.Errorf("the emulator listens on %s too", address)
+					}
+				}
+			})
+			if len(pids) == 0 {
+				t.Skip("the emulator does not run here; see above")
 			}
-		}
-	})
-	if pid == 0 {
-		t.Skip("the emulator does not run here; see above")
-	}
-	if alive(pid) {
-		t.Errorf("process %d runs on after the last test that used it", pid)
-	}
-	if _, err := net.DialTimeout("tcp", strings.TrimPrefix(endpoint, "http://"), time.Second); err == nil {
-		t.Errorf("%s still answers", endpoint)
+			for _, pid := range pids {
+				if alive(pid) {
+					t.Errorf("process %d runs on after the last test that used it", pid)
+				}
+			}
+			if _, err := net.DialTimeout("tcp", strings.TrimPrefix(endpoint, "http://"), time.Second); err == nil {
+				t.Errorf("%s still answers", endpoint)
+			}
+		})
 	}
 }
 
 // helper makes this test binary start the emulator, tell its process on file 3,
 // and wait to be killed.
-const helper = "BERTH_TEST_MINISTACK_HELPER"
+const helper = "BERTH_TEST_EMULATOR_HELPER"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(helper) == "" {
 		os.Exit(m.Run())
 	}
-	running, err := acquire(context.Background())
+	running, err := acquire(context.Background(), Ministack)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	_, _ = fmt.Fprintln(os.NewFile(3, "pipe"), running.process.cmd.Process.Pid)
+	_, _ = fmt.Fprintln(os.NewFile(3, "pipe"), running.programs[0].process.cmd.Process.Pid)
 	time.Sleep(time.Minute)
 	os.Exit(1)
 }
@@ -72,7 +75,7 @@ func TestTheEmulatorDoesNotOutliveAKilledTest(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux ends the children of a killed process")
 	}
-	Start(t) // installs it, or skips
+	Start(t, Ministack) // installs it, or skips
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -112,25 +115,47 @@ func TestTheEmulatorDoesNotOutliveAKilledTest(t *testing.T) {
 
 func TestWithoutPythonTheReasonIsGiven(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	_, err := environment(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "python3") {
-		t.Errorf("environment = %v, want that there is no python3", err)
+	t.Setenv("PYENV_ROOT", t.TempDir())
+	_, _, err := localStackPythons.find(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "python3 of the releases 3.13") {
+		t.Errorf("find = %v, want that there is no python3", err)
 	}
 }
 
-func TestAPythonThatIsTooOldIsNamed(t *testing.T) {
+func TestAPythonOfAnotherReleaseIsNamed(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the stand-in is a shell script")
 	}
 	folder := t.TempDir()
-	script := "#!/bin/sh\necho 'AssertionError: Python 3.9 is older than 3.10' >&2\nexit 1\n"
+	script := "#!/bin/sh\necho 'AssertionError: Python 3.9 is not 3.10 to 3.13' >&2\nexit 1\n"
 	if err := os.WriteFile(filepath.Join(folder, "python3"), []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", folder)
-	_, err := environment(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "older than 3.10") {
-		t.Errorf("environment = %v, want the old version", err)
+	t.Setenv("PYENV_ROOT", t.TempDir())
+	_, _, err := ministackPythons.find(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "Python 3.9 is not 3.10 to 3.13") {
+		t.Errorf("find = %v, want the old version", err)
+	}
+}
+
+func TestAPythonOfPyenvIsFound(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the stand-in is a shell script")
+	}
+	root := t.TempDir()
+	folder := filepath.Join(root, "versions", "3.13.7", "bin")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "python3"), []byte("#!/bin/sh\necho Python 3.13\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", t.TempDir())
+	t.Setenv("PYENV_ROOT", root)
+	path, version, err := localStackPythons.find(t.Context())
+	if err != nil || path != filepath.Join(folder, "python3") || version != "Python 3.13" {
+		t.Errorf("find = %s, %s, %v", path, version, err)
 	}
 }
 
@@ -139,8 +164,8 @@ func TestBerthRequireNamesTheEmulators(t *testing.T) {
 		"": false, "docker": false, "emulators": true, "docker,emulators": true, "docker, emulators": true, "noemulators": false,
 	} {
 		t.Setenv("BERTH_REQUIRE", value)
-		if got := required(); got != want {
-			t.Errorf("with %q: required = %v, want %v", value, got, want)
+		if got := Required(); got != want {
+			t.Errorf("with %q: Required() = %v, want %v", value, got, want)
 		}
 	}
 }
