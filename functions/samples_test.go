@@ -36,6 +36,9 @@ var samplePrincipal = berth.Principal{
 	Name: "sample", Scopes: []berth.Scope{berth.ScopeRead, berth.ScopeRun, berth.ScopeAdmin}, Key: "01jd3v6d2c9q1s3t5w7y9a1c3e",
 }
 
+// Who asks where only a host may.
+var sampleHost = berth.Principal{Name: "eu-1", Scopes: []berth.Scope{berth.ScopeHost}, Host: "eu-1", Key: "01jd3v6d2c9q1s3t5w7y9a1c3e"}
+
 // TestSampleEventsAreThoseOfTheDocument keeps the samples equal to the examples
 // of the API's document.
 func TestSampleEventsAreThoseOfTheDocument(t *testing.T) {
@@ -85,11 +88,15 @@ func sampleOf(t *testing.T, document *huma.OpenAPI, route httpapi.Route) []byte 
 	}
 	if route.Scope != berth.ScopeNone {
 		e.Headers["Authorization"] = "Bearer bth_sample"
-		principal, err := json.Marshal(samplePrincipal)
+		who := samplePrincipal
+		if route.Scope == berth.ScopeHost {
+			who = sampleHost
+		}
+		principal, err := json.Marshal(who)
 		if err != nil {
 			t.Fatal(err)
 		}
-		context["authorizer"] = map[string]string{"principal": string(principal), "principalId": string(samplePrincipal.Key)}
+		context["authorizer"] = map[string]string{"principal": string(principal), "principalId": string(who.Key)}
 	}
 	e.RequestContext = context
 	for name, value := range e.Headers {

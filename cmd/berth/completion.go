@@ -22,7 +22,7 @@ func completionCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "completion bash|zsh|fish|powershell", Short: "Print a script that completes commands in a shell",
 		Long: `Print a script that completes berth's commands, flags and the live names of
-environments, runs, sandboxes, secrets, variables, keys and contexts.`,
+environments, runs, sandboxes, hosts, secrets, variables, keys and contexts.`,
 		Example: `  source <(berth completion bash)
   berth completion zsh > "${fpath[1]}/_berth"
   berth completion fish > ~/.config/fish/completions/berth.fish`,
@@ -123,6 +123,14 @@ func (a *app) completeKeys(cmd *cobra.Command, args []string, typed string) ([]c
 	return a.live(func(ctx context.Context, c *client.Client) iter.Seq2[cobra.Completion, error] {
 		return each(client.All(ctx, c.ListKeys), func(k berth.Key) (string, string) {
 			return string(k.ID), k.Name + ": " + scopeList(k.Scopes)
+		})
+	})(cmd, args, typed)
+}
+
+func (a *app) completeHosts(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return a.live(func(ctx context.Context, c *client.Client) iter.Seq2[cobra.Completion, error] {
+		return each(client.All(ctx, c.ListHosts), func(h berth.Host) (string, string) {
+			return string(h.ID), string(h.Status) + " " + h.Address
 		})
 	})(cmd, args, typed)
 }

@@ -36,7 +36,7 @@ func newRoot(a *app) *cobra.Command {
 		Long: rootLong, Example: rootExample,
 		SilenceErrors: true, SilenceUsage: true,
 	},
-		runCommand(a), preflightCommand(a), runsCommand(a), execCommand(a), cpCommand(a), sandboxCommand(a),
+		runCommand(a), preflightCommand(a), runsCommand(a), execCommand(a), cpCommand(a), sandboxCommand(a), hostCommand(a),
 		envCommand(a), secretCommand(a), varCommand(a),
 		keyCommand(a), loginCommand(a), logoutCommand(a), contextCommand(a), whoamiCommand(a),
 		serveCommand(a), doctorCommand(a), versionCommand(a), completionCommand(a),

@@ -90,6 +90,17 @@ func New(cfg Config) (*Client, error) {
 // Close gives idle connections back.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
+// Server is the URL of the server, without the path of its API; empty while it has
+// not been located.
+func (c *Client) Server() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.base == nil {
+		return ""
+	}
+	return strings.TrimSuffix(c.base.String(), apiPrefix)
+}
+
 func newTransport() *http.Transport {
 	return &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,

@@ -16,6 +16,7 @@ import (
 	"github.com/berth-dev/berth/shared/access"
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/control"
+	"github.com/berth-dev/berth/shared/fleet"
 	"github.com/berth-dev/berth/shared/httpapi"
 	"github.com/berth-dev/berth/shared/listen"
 	"github.com/berth-dev/berth/shared/privatefile"
@@ -101,7 +102,7 @@ func newEngine(p paths, o Options, s stores, logger *slog.Logger) (*engine, erro
 	if err != nil {
 		return nil, err
 	}
-	registry := control.NewProviders(providers...)
+	registry := control.NewProviders(withHosts(providers, o, s, logger)...)
 	cloner, err := o.GitHub.cloner(o.Clock, logger)
 	if err != nil {
 		return nil, err
@@ -125,6 +126,7 @@ func newEngine(p paths, o Options, s stores, logger *slog.Logger) (*engine, erro
 		Records: s.records, Providers: registry, Secrets: s.secrets, Orchestrator: orchestrator,
 		IDs: s.records.IDs, Clock: o.Clock, ServerDefault: o.Environment,
 		Installation: s.installation.ID, Logger: logger, Policy: o.Docker.policy(),
+		Caller: fleet.Caller{Installation: s.installation.ID, Clock: o.Clock}, LoopbackHosts: true,
 		Room: func() error { return checkSpace(o.DataDir, FreeBytes) },
 	}
 	return &engine{plane: plane, runner: r, orchestrator: orchestrator, agent: agent, stores: s, logger: logger}, nil

@@ -136,7 +136,7 @@ func operations() map[string]operation {
 	for _, group := range [][]operation{
 		environmentOperations(), variableOperations(), secretOperations(), runOperations(), eventOperations(),
 		logOperations(), sandboxOperations(), fileOperations(), commandOperations(), transferOperations(),
-		keyOperations(), serviceOperations(),
+		hostOperations(), keyOperations(), serviceOperations(),
 	} {
 		for _, o := range group {
 			byID[o.id] = o

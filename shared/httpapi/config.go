@@ -50,6 +50,7 @@ type Plane interface {
 	environmentPlane
 	sandboxPlane
 	commandPlane
+	hostPlane
 }
 
 type runPlane interface {
@@ -75,6 +76,15 @@ type sandboxPlane interface {
 	DestroySandbox(ctx context.Context, id berth.SandboxID) error
 	// Provider serves the file routes.
 	Provider(kind berth.ProviderKind) (berth.Provider, error)
+}
+
+type hostPlane interface {
+	AddHost(ctx context.Context, made string, req berth.HostRequest, by string) (berth.JoinToken, error)
+	JoinHost(ctx context.Context, join berth.HostJoin) (berth.JoinedHost, error)
+	BeatHost(ctx context.Context, id berth.HostID, beat berth.Heartbeat) error
+	NudgeHost(ctx context.Context, id berth.HostID, nudge berth.Nudge) error
+	DrainHost(ctx context.Context, id berth.HostID, draining bool) (berth.Host, error)
+	RemoveHost(ctx context.Context, id berth.HostID, force bool) error
 }
 
 type commandPlane interface {

@@ -22,6 +22,8 @@ const (
 	// noBody leaves room for the `{}` that some clients send along with
 	// everything; it is not looked at.
 	noBody = 4 << 10
+	// hostBody holds what hosts say of themselves; a join is taken without a key.
+	hostBody = 64 << 10
 	// streamed bodies are bounded by the size that their transfer declared.
 	streamed = -1
 )
@@ -116,6 +118,15 @@ var Routes = []Route{
 	{ID: "commit-transfer", Method: post, Path: "/transfers/{id}/commit", Scope: berth.ScopeRun},
 	{ID: "write-transfer-data", Method: put, Path: "/transfers/{id}/data", Scope: berth.ScopeNone, BodyCap: streamed, Takes: mediaBytes, Embedded: true},
 	{ID: "read-transfer-data", Method: get, Path: "/transfers/{id}/data", Scope: berth.ScopeNone, Embedded: true},
+
+	{ID: "list-hosts", Method: get, Path: "/hosts", Scope: berth.ScopeRead},
+	{ID: "add-host", Method: post, Path: "/hosts", Scope: berth.ScopeAdmin, BodyCap: MaxBody, Takes: mediaJSON, Keyed: true},
+	{ID: "join-host", Method: post, Path: "/hosts/join", Scope: berth.ScopeNone, BodyCap: hostBody, Takes: mediaJSON},
+	{ID: "find-host", Method: get, Path: "/hosts/{id}", Scope: berth.ScopeRead},
+	{ID: "remove-host", Method: remove, Path: "/hosts/{id}", Scope: berth.ScopeAdmin},
+	{ID: "beat-host", Method: post, Path: "/hosts/{id}/heartbeat", Scope: berth.ScopeHost, BodyCap: hostBody, Takes: mediaJSON},
+	{ID: "nudge-host", Method: post, Path: "/hosts/{id}/nudge", Scope: berth.ScopeHost, BodyCap: hostBody, Takes: mediaJSON},
+	{ID: "drain-host", Method: post, Path: "/hosts/{id}/drain", Scope: berth.ScopeAdmin, BodyCap: hostBody, Takes: mediaJSON},
 
 	{ID: "list-keys", Method: get, Path: "/keys", Scope: berth.ScopeAdmin},
 	{ID: "create-key", Method: post, Path: "/keys", Scope: berth.ScopeAdmin, BodyCap: MaxBody, Takes: mediaJSON, Keyed: true},

@@ -17,6 +17,7 @@ import (
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/blob/s3"
 	"github.com/berth-dev/berth/shared/control"
+	"github.com/berth-dev/berth/shared/fleet"
 	"github.com/berth-dev/berth/shared/githubapp"
 	"github.com/berth-dev/berth/shared/gitsource"
 	"github.com/berth-dev/berth/shared/httpapi"
@@ -72,7 +73,7 @@ func Open(lookup Lookup) (*Wiring, error) {
 		config.BaseEndpoint = aws.String(v.Endpoint)
 	}
 	clock := berth.SystemClock{}
-	w := &Wiring{Variables: v, Logger: newLogger(os.Stderr), clock: clock, ids: ids.New(clock), providers: openProviders()}
+	w := &Wiring{Variables: v, Logger: newLogger(os.Stderr), clock: clock, ids: ids.New(clock)}
 	w.metrics = metric.New(metric.NewEMF(os.Stdout, v.Installation, clock))
 	config.APIOptions = append(config.APIOptions, countThrottles(w.metrics))
 	if w.orchestrator, err = stepfn.New(sfn.NewFromConfig(config), v.StateMachine); err != nil {
@@ -84,13 +85,19 @@ func Open(lookup Lookup) (*Wiring, error) {
 	w.Records = &records.Store{
 		Table: dynamo.New(dynamodb.NewFromConfig(config), v.Table, clock), Blobs: w.blobs, Clock: clock, IDs: w.ids,
 	}
+	w.providers = w.openProviders()
 	return w, nil
 }
 
-// openProviders are the providers that functions reach.
-func openProviders() control.Providers {
-	return control.NewProviders(control.Off(berth.ProviderLocal,
-		"it runs commands on the server itself, and a server on AWS is functions that end in a moment"))
+// openProviders are the providers that functions reach: docker is on once a host
+// has joined.
+func (w *Wiring) openProviders() control.Providers {
+	return control.NewProviders(
+		control.Off(berth.ProviderLocal, "it runs commands on the server itself, and a server on AWS is functions that end in a moment"),
+		fleet.New(fleet.Config{
+			Records: w.Records, Secrets: w.secrets, Installation: w.Variables.Installation, Clock: w.clock, Logger: w.Logger,
+		}),
+	)
 }
 
 // Runner has the tasks of the state machine.
@@ -112,6 +119,8 @@ func (w *Wiring) API() httpapi.Config {
 	plane := &control.Plane{
 		Records: w.Records, Providers: w.providers, Secrets: w.secrets, Orchestrator: w.orchestrator, IDs: w.ids, Clock: w.clock,
 		ServerDefault: w.Variables.DefaultEnvironment, Installation: w.Variables.Installation, Logger: w.Logger, Metrics: w.metrics,
+		// Functions reach a host on their own machine in an emulator alone.
+		Caller: fleet.Caller{Installation: w.Variables.Installation, Clock: w.clock}, LoopbackHosts: w.Variables.Endpoint != "",
 	}
 	// The routes whose URLs it signs are the embedded server's; blobs in S3 have
 	// URLs of their own.
