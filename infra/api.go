@@ -31,16 +31,13 @@ func newAPIStack(app awscdk.App, c *config, data *dataStack, runner *runnerStack
 	f := newFunctions(s.stack, c, data, "api")
 	s.api = newGateway(s.stack, c)
 	authorizer := newAuthorizer(s.stack, f)
-	for _, route := range httpapi.Routes {
-		if route.Embedded {
-			continue
-		}
+	for _, route := range apiRoutes() {
 		set, ok := operations[route.ID]
 		if !ok {
 			return nil, fmt.Errorf("operation %s has no permission set: give it one in infra/permissions.go", route.ID)
 		}
 		function := f.make(program{
-			kind: "api", name: route.ID, set: set, timeout: apiTimeout, memoryMiB: memoryOf(set),
+			kind: kindAPI, name: route.ID, set: set, timeout: apiTimeout, memoryMiB: memoryOf(set),
 			summary: route.Method + " " + httpapi.Prefix + route.Path,
 		})
 		s.functions[route.ID] = function

@@ -18,7 +18,7 @@ func newAuthorizer(stack awscdk.Stack, f *functions) awsapigateway.IAuthorizer {
 	return awsapigateway.NewTokenAuthorizer(stack, text("Keys"), &awsapigateway.TokenAuthorizerProps{
 		AuthorizerName: text(f.config.name("keys")),
 		Handler: f.make(program{
-			kind: "events", name: "authorizer", set: writer, timeout: 10 * time.Second, memoryMiB: authorizerMemory,
+			kind: kindEvents, name: "authorizer", set: writer, timeout: 10 * time.Second, memoryMiB: authorizerMemory,
 			summary: "Says whom a key stands for",
 		}),
 		IdentitySource:  awsapigateway.IdentitySource_Header(text("Authorization")),
@@ -30,7 +30,7 @@ func newAuthorizer(stack awscdk.Stack, f *functions) awsapigateway.IAuthorizer {
 // who may invoke it by AWS's own rights can.
 func newBootstrap(f *functions) {
 	f.make(program{
-		kind: "events", name: "bootstrap", set: writer, timeout: 30 * time.Second, memoryMiB: small,
+		kind: kindEvents, name: "bootstrap", set: writer, timeout: 30 * time.Second, memoryMiB: small,
 		summary: "Gives the installation its first key",
 	})
 }

@@ -16,6 +16,9 @@ func newDeployment(app awscdk.App) (*deployment, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.checkArchives(); err != nil {
+		return nil, err
+	}
 	awscdk.Tags_Of(app).Add(text("berth:installation"), text(c.installation), nil)
 	d := &deployment{data: newDataStack(app, c)}
 	if d.runner, err = newRunnerStack(app, c, d.data); err != nil {

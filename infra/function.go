@@ -1,7 +1,6 @@
 package main
 
 import (
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -49,7 +48,7 @@ func (f *functions) make(p program) awslambda.Function {
 		Runtime:      awslambda.Runtime_PROVIDED_AL2023(),
 		Architecture: f.config.architecture(),
 		Handler:      text("bootstrap"),
-		Code:         awslambda.Code_FromAsset(text(filepath.Join(f.config.functionsDir, p.kind, p.name+".zip")), nil),
+		Code:         awslambda.Code_FromAsset(text(f.config.archive(p.kind, p.name)), nil),
 		Role:         f.roles.of(p.set),
 		Timeout:      lasting(p.timeout),
 		MemorySize:   number(p.memoryMiB),

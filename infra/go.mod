@@ -10,6 +10,7 @@ require (
 	github.com/aws/jsii-runtime-go v1.142.0
 	github.com/berth-dev/berth v0.0.0
 	github.com/cdklabs/cdk-nag-go/cdknag/v2 v2.38.2
+	github.com/google/go-cmp v0.7.0
 )
 
 require (

@@ -53,7 +53,7 @@ func newRunnerStack(app awscdk.App, c *config, data *dataStack) (*runnerStack, e
 	f := newFunctions(s.stack, c, data, "runner")
 	for name, t := range tasks {
 		s.tasks[name] = f.make(program{
-			kind: "runner", name: t.folder, set: t.set, timeout: t.timeout, memoryMiB: t.memoryMiB,
+			kind: kindRunner, name: t.folder, set: t.set, timeout: t.timeout, memoryMiB: t.memoryMiB,
 			summary: "The state machine's task " + name,
 		})
 	}

@@ -15,7 +15,7 @@ import (
 // and when an execution ended in another way than by itself.
 func newSweeper(stack awscdk.Stack, c *config, f *functions) awslambda.Function {
 	function := f.make(program{
-		kind: "events", name: "sweeper", set: sweeper, timeout: 4 * time.Minute, memoryMiB: middling,
+		kind: kindEvents, name: "sweeper", set: sweeper, timeout: 4 * time.Minute, memoryMiB: middling,
 		summary: "Puts right what died half-way",
 	})
 	target := func() *[]awsevents.IRuleTarget {
