@@ -53,7 +53,7 @@ func main() {
 	flag.IntVar(&p.block, "block", 200, "calls a block")
 	flag.DurationVar(&p.pause, "pause", 2*time.Second, "between blocks")
 	flag.StringVar(&p.image, "image", "berth-test/debian", "image of the docker rows")
-	flag.StringVar(&p.only, "only", "", "local or docker: only these rows")
+	flag.StringVar(&p.only, "only", "", "local, docker, counted or functions: only these rows")
 	flag.Parse()
 	missed, err := run(context.Background(), p)
 	if err != nil {
@@ -74,17 +74,30 @@ func run(ctx context.Context, p plan) (missed bool, err error) {
 		return false, err
 	}
 	defer s.stop()
-	measures := []func(context.Context, plan, *server) (row, error){benchCommand, benchExec, benchRun, benchEnvironment, benchVolume}
-	if p.only == "docker" {
-		measures = nil
+	var measures []func(context.Context, plan, *server) (row, error)
+	wanted := func(group string) bool { return p.only == "" || p.only == group }
+	if wanted("local") {
+		measures = append(measures, benchCommand, benchExec, benchRun, benchEnvironment, benchVolume)
 	}
-	if p.only != "local" {
+	if wanted("docker") {
 		d, err := openDocker(ctx, s, p.image)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "bench: no docker rows:", err)
 		} else {
 			defer d.close(ctx)
 			measures = append(measures, d.rows()...)
+		}
+	}
+	if wanted("counted") {
+		measures = append(measures, benchTransitions, benchUnits)
+	}
+	if wanted("functions") {
+		c, err := openCloud(ctx)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "bench: no rows about functions:", err)
+		} else {
+			defer c.close()
+			measures = append(measures, c.rows()...)
 		}
 	}
 	for _, measure := range measures {
