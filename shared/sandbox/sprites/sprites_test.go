@@ -1,0 +1,190 @@
+//go:build linux
+
+package sprites_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
+	"github.com/berth-dev/berth/shared/sandbox/sprites"
+	"github.com/berth-dev/berth/shared/sandbox/sprites/spritesapi"
+	"github.com/berth-dev/berth/shared/sandbox/sprites/spritestest"
+)
+
+const (
+	installation = "test"
+	runID        = "01arz3ndektsv4rrffq69g5fav"
+)
+
+var lastID atomic.Int64
+
+// newID is a ULID with a number at its end.
+func newID() berth.SandboxID {
+	n := "00000000" + strings.ToLower(strconv.FormatInt(lastID.Add(1), 10))
+	return berth.SandboxID("01arz3ndektsv4rrff" + n[len(n)-8:])
+}
+
+func specOf(e berth.Environment) berth.SandboxSpec {
+	e.Provider = berth.ProviderSprites
+	if e.Network.Mode == "" {
+		e.Network.Mode = berth.NetworkAllowAll
+	}
+	return berth.SandboxSpec{ID: newID(), Installation: installation, Run: runID, Environment: e}
+}
+
+func token(context.Context) (berth.SecretValue, error) {
+	return berth.NewSecretValue([]byte(spritestest.Token)), nil
+}
+
+// configOf is a provider on a server, with pauses for tests.
+func configOf(t testing.TB, s *spritestest.Server) sprites.Config {
+	t.Helper()
+	guest, err := os.ReadFile(sandboxtest.BuildGuest(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sprites.Config{
+		URL: s.URL, Token: token, Installation: installation, Hold: 2 * time.Second,
+		Guest: func(string) ([]byte, error) { return guest, nil },
+		Pace:  spritesapi.Pace{FirstPause: 5 * time.Millisecond, Call: 20 * time.Second},
+	}
+}
+
+func open(t testing.TB, config sprites.Config) *sprites.Provider {
+	t.Helper()
+	p, err := sprites.New(config)
+	if err != nil {
+		t.Fatalf("New: %v", err)
+	}
+	t.Cleanup(func() { p.Close() })
+	return p
+}
+
+func TestSpritesKeepTheContractOfProviders(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name    string
+		options *berth.SpritesOptions
+	}{
+		{"of its own", nil},
+		{"that exists", &berth.SpritesOptions{Name: "mine"}},
+	} {
+		t.Run("a sprite "+c.name, func(t *testing.T) {
+			t.Parallel()
+			sandboxtest.Run(t, func(t *testing.T) sandboxtest.Fixture { return fixture(t, c.options) })
+		})
+	}
+}
+
+func fixture(t *testing.T, options *berth.SpritesOptions) sandboxtest.Fixture {
+	s := spritestest.Start(t)
+	s.Add(t, "mine", "theirs")
+	config := configOf(t, s)
+	present := open(t, config)
+	t.Cleanup(func() { present.Close() })
+	n := 0
+	return sandboxtest.Fixture{
+		Provider: present,
+		Spec: func(t testing.TB) berth.SandboxSpec {
+			spec := specOf(berth.Environment{})
+			if options != nil {
+				mine := *options
+				if n++; n > 1 { // one sandbox at a time has a sprite's workspace
+					mine.Name = fmt.Sprint(options.Name, n)
+					s.Add(t, mine.Name, "theirs")
+				}
+				spec.Environment.Sprites = &mine
+			}
+			return spec
+		},
+		Reopen: func(sub testing.TB) berth.Provider {
+			if err := present.Close(); err != nil {
+				sub.Fatal(err)
+			}
+			var err error
+			if present, err = sprites.New(config); err != nil {
+				sub.Fatal(err)
+			}
+			return present
+		},
+		KillGuest: func(t testing.TB, ref berth.SandboxRef) {
+			if err := syscall.Kill(guestPID(t, ref.ID), syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+		},
+		Processes: func(_ testing.TB, _ berth.SandboxRef, marker string) int { return len(processes(marker)) },
+		Leftovers: func(_ testing.TB, id berth.SandboxID) []string { return leftovers(s, id) },
+		GuestPeakBytes: func(t testing.TB, ref berth.SandboxRef) int64 {
+			return peakBytes(t, guestPID(t, ref.ID))
+		},
+	}
+}
+
+// leftovers are sprites, labels, files and processes of a sandbox.
+func leftovers(s *spritestest.Server, id berth.SandboxID) (left []string) {
+	for _, sprite := range s.Sprites() {
+		for _, text := range append(sprite.Labels(), sprite.Name) {
+			if strings.Contains(text, string(id)) {
+				left = append(left, "sprite "+sprite.Name+" with "+text)
+			}
+		}
+		found, _ := filepath.Glob(sprite.Home() + "/.berth/" + string(id))
+		left = append(left, found...)
+	}
+	for _, pid := range processes(string(id)) {
+		left = append(left, fmt.Sprint("process ", pid))
+	}
+	return left
+}
+
+// guestPID finds the guest by its command line, which names the folder.
+func guestPID(t testing.TB, id berth.SandboxID) int {
+	t.Helper()
+	var found []int
+	for _, pid := range processes("berth-guest\x00-dir\x00") {
+		if args, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err == nil && bytes.Contains(args, []byte("/"+string(id)+"/")) {
+			found = append(found, pid)
+		}
+	}
+	if len(found) != 1 {
+		t.Fatalf("%d guests", len(found))
+	}
+	return found[0]
+}
+
+// processes lists the living processes whose command line holds text.
+func processes(text string) (pids []int) {
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, file := range files {
+		if b, err := os.ReadFile(file); err == nil && bytes.Contains(b, []byte(text)) {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+func peakBytes(t testing.TB, pid int) int64 {
+	t.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(b), "VmHWM:")
+	kib, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kib << 10
+}
