@@ -22,11 +22,7 @@ type dialer func(server, key string) (plane, error)
 
 // dial makes one that tries each call once: those who call try again themselves.
 func dial(server, key string) (plane, error) {
-	c, err := client.New(client.Config{
+	return client.New(client.Config{
 		BaseURL: server, Token: key, UserAgent: "berth-agent/" + version.Version, Patience: -1,
 	})
-	if err != nil {
-		return nil, err
-	}
-	return any(c).(plane), nil
 }
