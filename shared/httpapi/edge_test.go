@@ -98,7 +98,7 @@ func TestEveryRouteAsksForItsScope(t *testing.T) {
 	all := []berth.Scope{berth.ScopeRead, berth.ScopeRun, berth.ScopeAdmin, berth.ScopeHost}
 	for _, held := range all {
 		f := newFixture(t, func(cfg *httpapi.Config) {
-			cfg.Authenticator = fixedPrincipal{Name: "key", Scopes: []berth.Scope{held}}
+			cfg.Authenticator = fixedPrincipal{Name: "key", Scopes: []berth.Scope{held}, Host: "UPPER"}
 		})
 		c := serve(t, f)
 		for _, route := range httpapi.Routes {

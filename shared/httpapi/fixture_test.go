@@ -81,6 +81,7 @@ type fixture struct {
 	clock   *testClock
 	hub     *stream.Hub
 	log     *syncBuffer
+	woken   *answers
 	cfg     httpapi.Config
 }
 
@@ -100,6 +101,7 @@ func newFixture(t *testing.T, change ...func(*httpapi.Config)) *fixture {
 	ids := &testIDs{}
 	f.store = &records.Store{Table: f.table, Blobs: f.blobs, Clock: f.clock, IDs: ids, Notifier: f.hub}
 	f.plane = newTestPlane(f.store)
+	f.plane.hosts, f.woken = newHosts(f)
 	key := sha256.Sum256([]byte("signing"))
 	f.cfg = httpapi.Config{
 		Plane: f.plane, Records: f.store, Blobs: f.blobs, Secrets: f.secrets, Waiter: f.hub,

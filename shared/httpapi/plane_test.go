@@ -23,6 +23,7 @@ var _ httpapi.Plane = (*control.Plane)(nil)
 // A function field that is set stands in for its method.
 type testPlane struct {
 	*records.Store
+	hosts *control.Plane
 
 	mu       sync.Mutex // guards what follows
 	created  []berth.RunRequest
@@ -147,6 +148,30 @@ func (p *testPlane) SignalCommand(_ context.Context, _ berth.Sandbox, _ berth.Co
 	defer p.mu.Unlock()
 	p.signals = append(p.signals, signal)
 	return nil
+}
+
+func (p *testPlane) AddHost(ctx context.Context, made string, req berth.HostRequest, by string) (berth.JoinToken, error) {
+	return p.hosts.AddHost(ctx, made, req, by)
+}
+
+func (p *testPlane) JoinHost(ctx context.Context, join berth.HostJoin) (berth.JoinedHost, error) {
+	return p.hosts.JoinHost(ctx, join)
+}
+
+func (p *testPlane) BeatHost(ctx context.Context, id berth.HostID, beat berth.Heartbeat) error {
+	return p.hosts.BeatHost(ctx, id, beat)
+}
+
+func (p *testPlane) NudgeHost(ctx context.Context, id berth.HostID, nudge berth.Nudge) error {
+	return p.hosts.NudgeHost(ctx, id, nudge)
+}
+
+func (p *testPlane) DrainHost(ctx context.Context, id berth.HostID, draining bool) (berth.Host, error) {
+	return p.hosts.DrainHost(ctx, id, draining)
+}
+
+func (p *testPlane) RemoveHost(ctx context.Context, id berth.HostID, force bool) error {
+	return p.hosts.RemoveHost(ctx, id, force)
 }
 
 // testProvider keeps files in memory; nothing else of a provider is asked for.
