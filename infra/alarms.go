@@ -92,7 +92,7 @@ func lambdas(metric string, functions []awslambda.Function) (all []awscloudwatch
 // are all answers of 500 or more.
 func alarmAPI(s *apiStack, c *config, data *dataStack) {
 	newAlarm(s.stack, c, data.alerts, alarm{
-		id: "APIFailures", summary: "The API answers with 500 or more", metric: gatewayMetric(s, "5XXError"), over: 5,
+		id: "RequestFailures", summary: "The API answers with 500 or more", metric: gatewayMetric(s, "5XXError"), over: 5,
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -20,16 +21,18 @@ type resource struct {
 	Type           string
 	Properties     map[string]any
 	DeletionPolicy string
-	Metadata       map[string]any
+	stack          string
 }
 
-// all are the resources of a type, by their logical ids.
+// all are the resources of a type, by the names of their stacks and their logical
+// ids, of which two stacks may have the same.
 func (s *synthesis) all(kind string) map[string]resource {
 	found := map[string]resource{}
-	for _, t := range s.stacks {
+	for name, t := range s.stacks {
 		for id, r := range t.Resources {
 			if r.Type == kind {
-				found[id] = r
+				r.stack = name
+				found[name+"/"+id] = r
 			}
 		}
 	}
@@ -101,21 +104,13 @@ func flat(value any) string {
 	return string(written)
 }
 
-// plainID is a logical id, or an export's, without what the CDK makes it unique by.
-func plainID(id string) string {
-	for _, prefix := range []string{"FnGetAtt", "Ref"} {
-		id = strings.TrimPrefix(id, prefix)
-	}
-	for _, known := range []string{"Table", "Bucket", "Key"} {
-		if strings.HasPrefix(id, known) && len(id) >= len(known)+8 {
-			return known
-		}
-	}
-	if len(id) > 8 && !strings.Contains(id, ":") {
-		return strings.TrimRight(id[:len(id)-8], "")
-	}
-	return id
-}
+// unique is what the CDK puts behind the name of a logical id, and what an export
+// has behind that.
+var unique = regexp.MustCompile(`^(?:FnGetAtt|Ref)?(.+?)[0-9A-F]{8}.*$`)
+
+// plainID is a logical id, or that in an export's name, without what the CDK makes
+// it unique by.
+func plainID(id string) string { return unique.ReplaceAllString(id, "$1") }
 
 // list is a value that may stand alone or in a list.
 func list(value any) []any {
