@@ -100,6 +100,8 @@ func (j Join) refused(host StoredHost, now time.Time) error {
 			Message:     "was used on " + j.UsedAt.UTC().Format(time.DateTime) + " UTC to join host " + string(j.Host) + ": it is good once",
 			Remediation: "To join a host anew, remove it and add it again: berth host rm " + string(j.Host) + " && berth host add " + string(j.Host),
 		}
+	case host.JoinedAt != nil: // with this token at this moment, or with a newer one
+		return berth.FieldErrorf(berth.CodeConflict, "token", "is good once, and host %s has joined", j.Host)
 	case host.JoinHash != j.hash:
 		return &berth.Error{
 			Code: berth.CodeUnauthenticated, Field: "token", Message: "counts no more: host " + string(j.Host) + " was removed or given another token",
