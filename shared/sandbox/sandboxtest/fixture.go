@@ -25,6 +25,9 @@ type Fixture struct {
 	// GuestPeakBytes is the most memory that the guest has had; nil where that is
 	// not known.
 	GuestPeakBytes func(t testing.TB, ref berth.SandboxRef) int64
+	// Asleep says that a stopped sandbox takes its outputs with it: until it is
+	// started again, they are a conflict.
+	Asleep bool
 }
 
 // Run tests a provider. It makes a fixture for each group of rules.

@@ -44,17 +44,19 @@ func testLifecycle(t *testing.T, s *sandbox) {
 		if state, err := s.Provider.Describe(ctx(t), s.ref); err != nil || state.Status != berth.SandboxStopped {
 			t.Errorf("Describe = %+v, %v", state, err)
 		}
-		if got := s.wait(t, "done"); got != done {
-			t.Errorf("a finished command: %+v", got)
-		}
-		if got := s.wait(t, running); got.stdout != "up\n" || got.exit.Reason != berth.ExitCancelled {
-			t.Errorf("a running command: %+v", got)
+		if s.Asleep {
+			_, err := s.Provider.DescribeCommand(ctx(t), s.ref, "done")
+			wantCode(t, "DescribeCommand", err, berth.CodeConflict)
+		} else {
+			s.afterStop(t, done, running)
 		}
 		wantCode(t, "StartCommand", s.Provider.StartCommand(ctx(t), s.ref, berth.CommandSpec{ID: "late", Script: "true"}), berth.CodeConflict)
 		_, err := s.Provider.ReadFile(ctx(t), s.ref, "kept", 0, 0, "")
 		wantCode(t, "ReadFile", err, berth.CodeConflict)
-		if err := s.Provider.Cancel(ctx(t), s.ref, "buried"); err != nil {
-			t.Errorf("Cancel before the start: %v", err)
+		if !s.Asleep {
+			if err := s.Provider.Cancel(ctx(t), s.ref, "buried"); err != nil {
+				t.Errorf("Cancel before the start: %v", err)
+			}
 		}
 		s.Provider = s.Reopen(t)
 		for range 2 {
@@ -65,6 +67,12 @@ func testLifecycle(t *testing.T, s *sandbox) {
 		}
 		if got := s.read(t, "kept"); got != "content" {
 			t.Errorf("the file holds %q", got)
+		}
+		if s.Asleep {
+			s.afterStop(t, done, running)
+			if err := s.Provider.Cancel(ctx(t), s.ref, "buried"); err != nil {
+				t.Errorf("Cancel before the start: %v", err)
+			}
 		}
 		s.start(t, berth.CommandSpec{ID: "buried", Script: "true"})
 		if got := s.wait(t, "buried"); got.exit.Reason != berth.ExitCancelled {
@@ -106,4 +114,15 @@ func testLifecycle(t *testing.T, s *sandbox) {
 		_, err = s.Provider.DescribeCommand(ctx(t), other.ref, "c1")
 		wantCode(t, "DescribeCommand", err, berth.CodeNotFound)
 	})
+}
+
+// afterStop reads what commands left that a stop found finished and running.
+func (s *sandbox) afterStop(t *testing.T, done result, running berth.CommandID) {
+	t.Helper()
+	if got := s.wait(t, "done"); got != done {
+		t.Errorf("a finished command: %+v", got)
+	}
+	if got := s.wait(t, running); got.stdout != "up\n" || got.exit.Reason != berth.ExitCancelled {
+		t.Errorf("a running command: %+v", got)
+	}
 }

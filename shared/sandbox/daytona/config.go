@@ -1,0 +1,69 @@
+package daytona
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/berth-dev/berth/shared/berth"
+)
+
+// Config is what a Provider needs. Key, Scope, Guest and Installation are
+// required.
+type Config struct {
+	// URL is the control plane's base; the hosted one when empty.
+	URL string
+	// Key is the API key, asked for each request: it may be rotated at any time.
+	Key func(ctx context.Context) (berth.SecretValue, error)
+	// Scope is the secret that names of built snapshots are keyed with; see [Scope].
+	Scope func(ctx context.Context) (berth.SecretValue, error)
+	// Guest is the program cmd/berth-guest for an architecture in Go's words.
+	Guest        func(arch string) ([]byte, error)
+	Installation berth.InstallationID
+	// Transport carries the requests; a fresh one when nil.
+	Transport http.RoundTripper
+	Pace      Pace
+	Clock     berth.Clock // the system's when nil
+	Logger    *slog.Logger
+}
+
+// Pace says how long things are waited for. Zero fields are as they say.
+type Pace struct {
+	// Provision is how long Provision waits before it says "creating": 1 s. A
+	// function that is frozen between calls gives more.
+	Provision time.Duration
+	// Snapshot is how long a build may take: 10 minutes.
+	Snapshot time.Duration
+	// Start is how long a sandbox may take to start: 5 minutes.
+	Start time.Duration
+	// Poll is the first pause between two looks at a sandbox, which grows up to ten
+	// times as much: 200 ms. At a snapshot it is looked ten times less often.
+	Poll time.Duration
+	// Patience and FirstPause are the client's: how long one call is repeated, 2
+	// minutes, and the first pause of that, 500 ms.
+	Patience, FirstPause time.Duration
+	// Gone is how long Destroy waits for the sandbox's end: 5 s. Daytona may take an
+	// hour, and no run waits for that.
+	Gone time.Duration
+}
+
+func orElse(d *time.Duration, usual time.Duration) {
+	if *d == 0 {
+		*d = usual
+	}
+}
+
+func (c *Config) setDefaults() {
+	if c.Clock == nil {
+		c.Clock = berth.SystemClock{}
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	orElse(&c.Pace.Provision, time.Second)
+	orElse(&c.Pace.Snapshot, 10*time.Minute)
+	orElse(&c.Pace.Start, 5*time.Minute)
+	orElse(&c.Pace.Poll, 200*time.Millisecond)
+	orElse(&c.Pace.Gone, 5*time.Second)
+}

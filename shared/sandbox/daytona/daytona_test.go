@@ -1,0 +1,168 @@
+//go:build linux
+
+package daytona_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/sandbox/daytona"
+	"github.com/berth-dev/berth/shared/sandbox/daytona/daytonatest"
+	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
+)
+
+const installation = "test"
+
+var lastID atomic.Int64
+
+// newID is a ULID of the present time with a number at its end.
+func newID() berth.SandboxID {
+	const digits = "0123456789abcdefghjkmnpqrstvwxyz"
+	ms := time.Now().UnixMilli()
+	var head [10]byte
+	for i := range head {
+		head[9-i] = digits[ms&31]
+		ms >>= 5
+	}
+	n := "0000000000000000" + strconv.FormatInt(lastID.Add(1), 10)
+	return berth.SandboxID(string(head[:]) + n[len(n)-16:])
+}
+
+func secret(value string) func(context.Context) (berth.SecretValue, error) {
+	return func(context.Context) (berth.SecretValue, error) { return berth.NewSecretValue([]byte(value)), nil }
+}
+
+// quick is a pace for a server that takes no time.
+var quick = daytona.Pace{
+	Poll: 10 * time.Millisecond, FirstPause: 5 * time.Millisecond, Patience: 10 * time.Second, Start: 10 * time.Second, Snapshot: 20 * time.Second,
+}
+
+// config is for a server; the guest is built on first use.
+func config(t testing.TB, s *daytonatest.Server) daytona.Config {
+	guest := sandboxtest.BuildGuest(t)
+	return daytona.Config{
+		URL: s.URL(), Key: secret(daytonatest.Key), Scope: secret("scope"), Installation: installation, Pace: quick,
+		Guest: func(string) ([]byte, error) { return os.ReadFile(guest) },
+	}
+}
+
+func open(t testing.TB, c daytona.Config) *daytona.Provider {
+	t.Helper()
+	p, err := daytona.New(c)
+	if err != nil {
+		t.Fatalf("New: %v", err)
+	}
+	t.Cleanup(func() { p.Close() })
+	return p
+}
+
+const run = berth.RunID("01arz3ndektsv4rrffq69g5fav")
+
+func spec(testing.TB) berth.SandboxSpec {
+	e := berth.EnvironmentDefaults()
+	e.ID, e.Provider = "cloud", berth.ProviderDaytona
+	return berth.SandboxSpec{ID: newID(), Installation: installation, Run: run, Environment: berth.NormalizeEnvironment(e)}
+}
+
+func TestDaytonaKeepsTheContractOfProviders(t *testing.T) {
+	t.Parallel()
+	sandboxtest.Run(t, func(t *testing.T) sandboxtest.Fixture {
+		s := daytonatest.New(t, daytonatest.Config{KillTrees: true})
+		c := config(t, s)
+		present := open(t, c)
+		homeOf := func(id berth.SandboxID) string {
+			for _, row := range s.Sandboxes() {
+				if row.Labels["dev.berth.sandbox"] == string(id) {
+					return row.Home
+				}
+			}
+			return "no such sandbox"
+		}
+		return sandboxtest.Fixture{
+			Provider: present,
+			Spec:     spec,
+			Reopen: func(sub testing.TB) berth.Provider {
+				if err := present.Close(); err != nil {
+					sub.Fatal(err)
+				}
+				present = open(t, c)
+				return present
+			},
+			KillGuest: func(t testing.TB, ref berth.SandboxRef) {
+				kill(t, "berth-guest\x00-dir\x00"+homeOf(ref.ID))
+			},
+			Processes: func(_ testing.TB, _ berth.SandboxRef, marker string) int { return len(processes(marker)) },
+			Leftovers: func(_ testing.TB, id berth.SandboxID) []string {
+				left := processes(string(id))
+				if home := homeOf(id); home != "no such sandbox" {
+					left = append(left, home)
+				}
+				return left
+			},
+			Asleep: true,
+		}
+	})
+}
+
+// processes lists the living processes whose command line holds text.
+func processes(text string) []string {
+	var pids []string
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if err == nil && bytes.Contains(b, []byte(text)) {
+			pids = append(pids, filepath.Base(filepath.Dir(file)))
+		}
+	}
+	return pids
+}
+
+func kill(t testing.TB, text string) {
+	t.Helper()
+	pids := processes(text)
+	if len(pids) != 1 {
+		t.Fatalf("%d processes of %q, want 1", len(pids), text)
+	}
+	pid, _ := strconv.Atoi(pids[0])
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ready provisions a sandbox and waits for it.
+func ready(t testing.TB, p *daytona.Provider, spec berth.SandboxSpec) berth.SandboxState {
+	t.Helper()
+	state, err := provision(t.Context(), p, spec)
+	if err != nil || state.Status != berth.SandboxReady {
+		t.Fatalf("Provision = %+v, %v; reason %+v", state, err, state.Reason)
+	}
+	return state
+}
+
+// provision asks as a run does until there is an end to it.
+func provision(ctx context.Context, p *daytona.Provider, spec berth.SandboxSpec) (berth.SandboxState, error) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		state, err := p.Provision(ctx, spec)
+		if err != nil || state.Status != berth.SandboxCreating || time.Now().After(deadline) || ctx.Err() != nil {
+			return state, err
+		}
+	}
+}
+
+func wantIn(t testing.TB, what, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%s = %q, which does not say %q", what, text, part)
+		}
+	}
+}

@@ -1,0 +1,268 @@
+package daytona
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/sandbox/daytona/daytonaapi"
+)
+
+// making is a sandbox that is being made. The work goes on only while somebody
+// asks for it: a function that was frozen in it and thawed much later must not
+// make what nobody wants any more.
+type making struct {
+	provider *Provider
+	plan     plan
+	cancel   context.CancelFunc
+	done     chan struct{} // closed when result or err is set
+	result   berth.SandboxState
+	reason   *berth.Reason
+	err      error // of what may be tried again
+
+	builds, sandboxes int // how many of them failed so far
+
+	mu     sync.Mutex // guards all below
+	asked  time.Time
+	detail string
+	ref    string
+}
+
+const interest = time.Minute
+
+var errNobodyAsks = berth.Errorf(berth.CodeUnavailable, "making the sandbox was interrupted")
+
+func (m *making) active() bool {
+	select {
+	case <-m.done:
+		return false
+	default:
+		return true
+	}
+}
+
+func (m *making) ask() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.asked = m.provider.config.Clock.Now()
+}
+
+// wanted is asked before each thing that is made.
+func (m *making) wanted() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.provider.config.Clock.Now().Sub(m.asked) > interest {
+		return errNobodyAsks
+	}
+	return nil
+}
+
+func (m *making) tell(detail string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.detail = detail
+}
+
+func (m *making) refer(ref string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ref = ref
+}
+
+// state is how far it is. Who reads it wants it to go on.
+func (m *making) state(id berth.SandboxID) berth.SandboxState {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.asked = m.provider.config.Clock.Now()
+	return berth.SandboxState{ID: id, Run: m.plan.spec.Run, Status: berth.SandboxCreating, Ref: m.ref, Detail: m.detail}
+}
+
+// pause rests before the next look.
+func (m *making) pause(ctx context.Context, d time.Duration) error {
+	if err := m.provider.config.Clock.Sleep(ctx, jitter(d)); err != nil {
+		return err
+	}
+	return m.wanted()
+}
+
+// Provision begins to make a sandbox, or goes on where another process was cut
+// off. It returns when that is done, or after a moment. A sandbox that cannot be
+// made is told as failed with its reason, and nothing of it is left behind; while
+// Daytona does not answer, Provision is unavailable and may be called again.
+func (p *Provider) Provision(ctx context.Context, spec berth.SandboxSpec) (berth.SandboxState, error) {
+	if !berth.IsULID(string(spec.ID)) {
+		return berth.SandboxState{}, berth.FieldErrorf(berth.CodeInvalid, "sandbox", "must be a lower-case ULID")
+	}
+	plan, err := p.plan(ctx, spec)
+	if err != nil {
+		return berth.SandboxState{}, err
+	}
+	b := p.box(spec.ID)
+	m, state, err := p.begin(b, plan)
+	if m == nil {
+		return state, err
+	}
+	m.ask()
+	timer := time.NewTimer(p.config.Pace.Provision)
+	defer timer.Stop()
+	select {
+	case <-m.done:
+	case <-timer.C:
+		return m.state(spec.ID), nil
+	case <-ctx.Done():
+		return m.state(spec.ID), nil
+	}
+	switch {
+	case m.reason != nil:
+		return berth.SandboxState{ID: spec.ID, Run: spec.Run, Status: berth.SandboxFailed, Reason: m.reason}, nil
+	case m.err != nil:
+		b.mu.Lock()
+		if b.making == m {
+			b.making = nil // it is told once; the next call goes on
+		}
+		b.mu.Unlock()
+		return berth.SandboxState{}, m.err
+	}
+	return m.result, nil
+}
+
+// begin starts the work or joins it; nil when the box says all there is to say.
+func (p *Provider) begin(b *box, plan plan) (*making, berth.SandboxState, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	id := plan.spec.ID
+	switch m := b.making; {
+	case b.gone:
+		return nil, berth.SandboxState{ID: id, Status: berth.SandboxGone}, nil
+	case b.failed != nil:
+		return nil, berth.SandboxState{ID: id, Run: plan.spec.Run, Status: berth.SandboxFailed, Reason: b.failed}, nil
+	case m != nil && (m.active() || m.err != nil):
+		return m, berth.SandboxState{}, nil
+	}
+	m := &making{provider: p, plan: plan, done: make(chan struct{}), asked: p.config.Clock.Now()}
+	var ctx context.Context
+	ctx, m.cancel = p.untilClosed()
+	if !p.spawn(func() {
+		defer close(m.done)
+		defer m.cancel()
+		m.makeOrAbandon(ctx, b)
+	}) {
+		m.cancel()
+		return nil, berth.SandboxState{}, berth.Errorf(berth.CodeUnavailable, "the server is ending")
+	}
+	b.making = m
+	return m, berth.SandboxState{}, nil
+}
+
+// makeOrAbandon makes the sandbox. What is at fault for good ends it, and what was
+// made of it; an error means that the same may be tried again.
+func (m *making) makeOrAbandon(ctx context.Context, b *box) {
+	l, err := m.make(ctx)
+	logger := m.provider.config.Logger.With("sandbox", m.plan.spec.ID)
+	var bad *unfit
+	var failed *startFailed
+	switch code := berth.CodeOf(err); {
+	case err == nil:
+		m.result = m.provider.stateOf(l.sandbox, m.plan.spec.ID)
+		b.setLive(l)
+		return
+	case errors.Is(err, context.Canceled):
+		m.err = berth.Errorf(berth.CodeUnavailable, "making the sandbox was interrupted")
+		return
+	case errors.As(err, &bad):
+		m.reason = bad.reason
+	case errors.As(err, &failed):
+		m.reason = &berth.Reason{Code: berth.ReasonProvisionFailed, Message: failed.Error()}
+	case code == berth.CodeUnavailable || code == berth.CodeTimedOut || code == berth.CodeRateLimited || code == berth.CodeInternal:
+		logger.Warn("making a sandbox is interrupted", "error", err)
+		m.err = err
+		return
+	default:
+		m.reason = reasonOf(err)
+	}
+	logger.Warn("a sandbox could not be made", "reason", m.reason.Message)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonLimit)
+	defer cancel()
+	if err := m.provider.remove(ctx, berth.SandboxRef{ID: m.plan.spec.ID}); err != nil {
+		// Told as failed all the same: the run's teardown destroys it again, and the
+		// sweeper after that.
+		logger.Warn("a sandbox that could not be made is not removed yet", "error", err)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.failed, b.failedAt = m.reason, m.provider.config.Clock.Now()
+}
+
+const abandonLimit = 3 * time.Minute
+
+// unfit is the end of a sandbox that cannot be made.
+type unfit struct{ reason *berth.Reason }
+
+func (u *unfit) Error() string { return u.reason.Message }
+
+func unfitf(code, remediation, message string) error {
+	return &unfit{&berth.Reason{Code: code, Message: message, Remediation: remediation}}
+}
+
+// reasonOf makes a reason of an error, whose cause stays in the log.
+func reasonOf(err error) *berth.Reason {
+	var e *berth.Error
+	if !errors.As(err, &e) {
+		return &berth.Reason{Code: berth.ReasonProvisionFailed, Message: err.Error()}
+	}
+	shown := *e
+	shown.Cause = nil
+	return &berth.Reason{Code: berth.ReasonProvisionFailed, Message: shown.Error(), Remediation: e.Remediation}
+}
+
+// make goes through the steps of making, each of which may have been done already.
+func (m *making) make(ctx context.Context) (*live, error) {
+	p, id := m.provider, m.plan.spec.ID
+	for {
+		s, err := p.find(ctx, berth.SandboxRef{ID: id})
+		if isNotFound(err) {
+			if err := m.readySnapshot(ctx); err != nil {
+				return nil, err
+			}
+			s, err = m.create(ctx)
+		}
+		if err != nil {
+			return nil, err
+		}
+		m.refer(s.ID)
+		s, err = m.awaitStarted(ctx, s)
+		var again *startFailed
+		if errors.As(err, &again) && m.sandboxes == 0 {
+			// Some fail for no reason of ours (a VM's "internal error" after a minute).
+			m.sandboxes++
+			m.tell("starting again: " + again.Error())
+			if err := p.remove(ctx, berth.SandboxRef{ID: id, Ref: s.ID}); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		m.tell("preparing")
+		return m.equip(ctx, s)
+	}
+}
+
+func isNotFound(err error) bool { return berth.CodeOf(err) == berth.CodeNotFound }
+
+// startFailed is the end of a sandbox that did not start.
+type startFailed struct {
+	state  daytonaapi.State
+	reason string
+}
+
+func (f *startFailed) Error() string {
+	message := "the Daytona sandbox is in state " + string(f.state)
+	if f.reason != "" {
+		message += ": " + f.reason
+	}
+	return message
+}
