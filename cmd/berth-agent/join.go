@@ -22,11 +22,10 @@ type joinOptions struct {
 	server, token, address string
 	labels                 []string
 	insecure, goOn         bool
-	dial                   dialer
 }
 
 func joinCommand() *cobra.Command {
-	o := joinOptions{serveOptions: serveOptions{clock: berth.SystemClock{}}, dial: dial}
+	o := joinOptions{serveOptions: serveOptions{clock: berth.SystemClock{}, dial: dial}}
 	cmd := &cobra.Command{
 		Use: "join URL --token TOKEN", Short: "Make this machine a host of a berth server",
 		Long: `Make this machine a host of a berth server, with the token that ` + "`berth host add`" + ` has
@@ -94,6 +93,7 @@ func join(ctx context.Context, o joinOptions, stdin io.Reader, stdout, stderr io
 		fmt.Fprintln(stderr, "berth-agent: now run `systemctl enable --now berth-agent`, or `berth-agent serve`")
 		return nil
 	}
+	o.listen = member.Listen // where the server has called, also when the system chose the port
 	return serveClaimed(ctx, o.serveOptions, stdout, stderr)
 }
 
