@@ -42,13 +42,19 @@ func TestMain(m *testing.M) {
 }
 
 // binary builds the program once, with a guest in it whether or not one was
-// built before.
-var binary = sync.OnceValues(func() (string, error) {
+// built before; agentBinary does so with the host agent.
+var (
+	binary      = sync.OnceValues(func() (string, error) { return buildWithGuest("berth", ".") })
+	agentBinary = sync.OnceValues(func() (string, error) { return buildWithGuest("berth-agent", "../berth-agent") })
+)
+
+// overlay replaces the embedded guest by one that was just built.
+var overlay = sync.OnceValues(func() (string, error) {
 	var err error
 	if buildRoot, err = os.MkdirTemp("", "berth-e2e-"); err != nil {
 		return "", err
 	}
-	guest, program := filepath.Join(buildRoot, "guest"), filepath.Join(buildRoot, "berth")
+	guest := filepath.Join(buildRoot, "guest")
 	if err := build("-o", guest, "../berth-guest"); err != nil {
 		return "", err
 	}
@@ -56,16 +62,22 @@ var binary = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {embed: guest}})
+	text, err := json.Marshal(map[string]map[string]string{"Replace": {embed: guest}})
 	if err != nil {
 		return "", err
 	}
-	overlayFile := filepath.Join(buildRoot, "overlay.json")
-	if err := os.WriteFile(overlayFile, overlay, 0o600); err != nil {
+	file := filepath.Join(buildRoot, "overlay.json")
+	return file, os.WriteFile(file, text, 0o600)
+})
+
+func buildWithGuest(name, source string) (string, error) {
+	file, err := overlay()
+	if err != nil {
 		return "", err
 	}
-	return program, build("-overlay", overlayFile, "-o", program, ".")
-})
+	program := filepath.Join(buildRoot, name)
+	return program, build("-overlay", file, "-o", program, source)
+}
 
 func build(args ...string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), buildLimit)
