@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -51,8 +52,22 @@ func config(t testing.TB, s *daytonatest.Server) daytona.Config {
 	guest := sandboxtest.BuildGuest(t)
 	return daytona.Config{
 		URL: s.URL(), Key: secret(daytonatest.Key), Scope: secret("scope"), Installation: installation, Pace: quick,
-		Guest: func(string) ([]byte, error) { return os.ReadFile(guest) },
+		Guest: func(string) ([]byte, error) { return guestBytes(guest) },
 	}
+}
+
+var guests sync.Map // by path
+
+// guestBytes reads a guest once: many tests at a time would take much memory.
+func guestBytes(path string) ([]byte, error) {
+	if b, ok := guests.Load(path); ok {
+		return b.([]byte), nil
+	}
+	b, err := os.ReadFile(path)
+	if err == nil {
+		guests.Store(path, b)
+	}
+	return b, err
 }
 
 func open(t testing.TB, c daytona.Config) *daytona.Provider {
@@ -108,7 +123,8 @@ func TestDaytonaKeepsTheContractOfProviders(t *testing.T) {
 				}
 				return left
 			},
-			Asleep: true,
+			Asleep:      true,
+			FarEndBytes: 128 << 20, // of thirteen servers at a time
 		}
 	})
 }

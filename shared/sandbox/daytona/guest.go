@@ -129,14 +129,16 @@ func (p *Provider) guestFor(ctx context.Context, toolbox *daytonaapi.Toolbox) ([
 	return p.config.Guest(arch)
 }
 
-// startDaemon starts the daemon by itself: one that a session started could end
-// with it, and everything below it.
+// startDaemon starts the daemon by itself, and waits for its socket: one that a
+// relay starts is below the relay's session, and could end with it.
 func (p *Provider) startDaemon(ctx context.Context, l *live) error {
 	ref := berth.SandboxID(l.sandbox.Labels[labelSandbox])
 	program, root := berth.ShellQuote(l.program()), berth.ShellQuote(l.root(ref))
 	script := fmt.Sprintf(`chmod 0755 %[1]s && %[1]s works && mkdir -p -m 0700 %[2]s || exit 1
 run=; command -v setsid >/dev/null && run=setsid
-( cd /; $run %[1]s daemon %[3]s </dev/null >>%[2]s/daemon.log 2>&1 & ) && echo started
+( cd /; $run %[1]s daemon %[3]s </dev/null >>%[2]s/daemon.log 2>&1 & )
+for i in 1 2 3 4 5 6 7 8 9 10; do [ -S %[2]s/s ] && break; sleep 0.1 || sleep 1; done
+echo started
 `, program, root, p.guestFlags(l, ref))
 	said, err := l.toolbox.Execute(ctx, script, scriptLimit)
 	if err != nil {

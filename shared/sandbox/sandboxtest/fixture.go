@@ -25,6 +25,9 @@ type Fixture struct {
 	// GuestPeakBytes is the most memory that the guest has had; nil where that is
 	// not known.
 	GuestPeakBytes func(t testing.TB, ref berth.SandboxRef) int64
+	// FarEndBytes is what the far end may take where it is a server of the tests'
+	// own process: its memory is counted with the readers'.
+	FarEndBytes int64
 	// Asleep says that a stopped sandbox takes its outputs with it: until it is
 	// started again, they are a conflict.
 	Asleep bool

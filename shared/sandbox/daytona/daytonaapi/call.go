@@ -31,7 +31,7 @@ type call struct {
 	query  url.Values
 	in     any           // JSON body, unless nil
 	media  string        // of body
-	body   []byte        // instead of in
+	body   [][]byte      // instead of in; its parts one after the other
 	limit  time.Duration // of one try; attemptLimit when zero
 	// again says that the call may reach the server twice.
 	again bool
@@ -97,11 +97,11 @@ func (c *Client) decode(k call, header http.Header, body []byte, out any) error 
 func (c *Client) send(ctx context.Context, k call) (*http.Response, error) {
 	body, media := k.body, k.media
 	if k.in != nil {
-		var err error
-		if body, err = json.Marshal(k.in); err != nil {
+		encoded, err := json.Marshal(k.in)
+		if err != nil {
 			return nil, fmt.Errorf("encoding a request to Daytona: %w", err)
 		}
-		media = "application/json"
+		body, media = [][]byte{encoded}, "application/json"
 	}
 	base := k.base
 	if base == "" {
@@ -111,9 +111,16 @@ func (c *Client) send(ctx context.Context, k call) (*http.Response, error) {
 	if len(k.query) > 0 {
 		address += "?" + k.query.Encode()
 	}
-	req, err := http.NewRequestWithContext(ctx, k.method, address, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, k.method, address, nil)
 	if err != nil {
 		return nil, fmt.Errorf("making a request to Daytona: %w", err)
+	}
+	if len(body) > 0 {
+		req.GetBody = func() (io.ReadCloser, error) { return readerOf(body), nil }
+		req.Body = readerOf(body)
+		for _, part := range body {
+			req.ContentLength += int64(len(part))
+		}
 	}
 	if media != "" {
 		req.Header.Set("Content-Type", media)
@@ -130,6 +137,15 @@ func (c *Client) send(ctx context.Context, k call) (*http.Response, error) {
 	}
 	defer resp.Body.Close()
 	return nil, c.refused(ctx, k, resp)
+}
+
+// readerOf reads the parts without a copy of them.
+func readerOf(parts [][]byte) io.ReadCloser {
+	readers := make([]io.Reader, len(parts))
+	for i, part := range parts {
+		readers[i] = bytes.NewReader(part)
+	}
+	return io.NopCloser(io.MultiReader(readers...))
 }
 
 func (c *Client) sign(ctx context.Context, req *http.Request) error {

@@ -128,25 +128,24 @@ func (t *Toolbox) Upload(ctx context.Context, path string, data []byte) error {
 
 const uploadLimit = 5 * time.Minute
 
-func uploadBody(path string, data []byte) (body []byte, media string, err error) {
+// uploadBody puts what belongs before and behind data around it.
+func uploadBody(path string, data []byte) (body [][]byte, media string, err error) {
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
 	if err := w.WriteField("files[0].path", path); err != nil { // before the file: it is read as a stream
 		return nil, "", err
 	}
-	part, err := w.CreatePart(textproto.MIMEHeader{
+	_, err = w.CreatePart(textproto.MIMEHeader{
 		"Content-Disposition": {`form-data; name="files[0].file"; filename="file"`}, "Content-Type": {"application/octet-stream"},
 	})
 	if err != nil {
 		return nil, "", err
 	}
-	if _, err := part.Write(data); err != nil {
-		return nil, "", err
-	}
+	before := b.Len()
 	if err := w.Close(); err != nil {
 		return nil, "", err
 	}
-	return b.Bytes(), w.FormDataContentType(), nil
+	return [][]byte{b.Bytes()[:before], data, b.Bytes()[before:]}, w.FormDataContentType(), nil
 }
 
 // FileInfo is what the toolbox says of a file.

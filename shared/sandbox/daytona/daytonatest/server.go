@@ -143,11 +143,14 @@ const maxBody = 64 << 20
 
 // serve records the request, does harm if it is to, and hands it on.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody))
-	if err != nil {
-		return
+	var body []byte
+	if !strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") { // those are read as they come
+		var err error
+		if body, err = io.ReadAll(io.LimitReader(r.Body, maxBody)); err != nil {
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
 	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
 	s.mu.Lock()
 	fault := None
 	if s.fault != nil {
