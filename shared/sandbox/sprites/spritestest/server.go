@@ -47,8 +47,7 @@ const (
 // Server is a running service.
 type Server struct {
 	// URL is the API's base.
-	URL string
-	// Requests counts calls by their route, such as "POST /v1/sprites".
+	URL  string
 	root string
 	http *httptest.Server
 
@@ -61,7 +60,6 @@ type Server struct {
 	token       string
 	hangCold    bool
 	pageSize    int
-	seenAuth    map[string]bool
 	connections map[*session]bool
 }
 
@@ -70,7 +68,7 @@ func Start(t testing.TB) *Server {
 	t.Helper()
 	s := &Server{
 		root: t.TempDir(), sprites: map[string]*Sprite{}, faults: map[string][]Fault{}, token: Token, pageSize: 50,
-		seenAuth: map[string]bool{}, connections: map[*session]bool{},
+		connections: map[*session]bool{},
 	}
 	s.http = httptest.NewServer(s.routes())
 	s.URL = s.http.URL
@@ -171,10 +169,13 @@ func (s *Server) FailExec(faults ...ExecFault) {
 }
 
 // Revoke makes the token a bad one.
-func (s *Server) Revoke() {
+func (s *Server) Revoke() { s.SetToken("another") }
+
+// SetToken makes another token the good one.
+func (s *Server) SetToken(token string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.token = "another"
+	s.token = token
 }
 
 // HangCold lets calls about files hang while a sprite is cold.
