@@ -27,6 +27,9 @@ func countThrottles(r *metric.Recorder) func(*middleware.Stack) error {
 		return out, metadata, err
 	})
 	return func(stack *middleware.Stack) error {
+		if _, sends := stack.Finalize.Get("Retry"); !sends { // it signs a URL
+			return nil
+		}
 		if err := stack.Finalize.Insert(count, "Retry", middleware.After); err != nil { // once an attempt
 			return fmt.Errorf("counting throttled requests: %w", err)
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/berth-dev/berth/shared/client"
 	"github.com/berth-dev/berth/shared/control"
 	"github.com/berth-dev/berth/shared/emulator"
+	"github.com/berth-dev/berth/shared/hostagent/filemove"
 	"github.com/berth-dev/berth/shared/httpapi"
 	"github.com/berth-dev/berth/shared/serverless"
 	"github.com/berth-dev/berth/shared/table/dynamo"
@@ -136,5 +137,54 @@ func TestACommittedTransferHasMovedWhenItIsAnswered(t *testing.T) {
 	moved, err := c.CommitTransfer(t.Context(), made.ID)
 	if err != nil || moved.Status != berth.TransferDone || moved.Size != 10 {
 		t.Errorf("CommitTransfer = %+v, %v, want one that is done", moved, err)
+	}
+}
+
+// hostFiles is files on a host whose agent moves them by itself.
+type hostFiles struct {
+	*files
+	mover *filemove.Mover
+}
+
+// WriteFile is of the server's own moves: there are none.
+func (h hostFiles) WriteFile(context.Context, berth.SandboxRef, string, io.Reader, int64, uint32, string) (berth.FileInfo, error) {
+	return berth.FileInfo{}, berth.Errorf(berth.CodeInternal, "the function writes the file")
+}
+
+// ReadFile tells the client how big the file is; what is behind that piece is
+// nothing for a function.
+func (h hostFiles) ReadFile(ctx context.Context, ref berth.SandboxRef, path string, offset, limit int64, guard string) (berth.FileData, error) {
+	if offset > 0 {
+		return berth.FileData{}, berth.Errorf(berth.CodeInternal, "the function reads the file")
+	}
+	return h.files.ReadFile(ctx, ref, path, offset, limit, guard)
+}
+
+func (h hostFiles) StartMove(_ context.Context, ref berth.SandboxRef, move berth.Move) error {
+	return h.mover.Start(h.files, ref, move)
+}
+
+func (h hostFiles) DescribeMove(_ context.Context, ref berth.SandboxRef, id string) (berth.MoveState, error) {
+	return h.mover.Describe(h.Kind(), ref.ID, id)
+}
+
+func TestAHostMovesBigFilesToAndFromTheBucketByItself(t *testing.T) {
+	provider := hostFiles{&files{content: map[string][]byte{}}, filemove.New(filemove.Config{})}
+	t.Cleanup(provider.mover.Close)
+	c, sandbox := serve(t, provider)
+	content := bytes.Repeat([]byte("\x00\xff of a host\n"), 1<<20)
+	file := client.File{Sandbox: sandbox, Path: "data/set.bin"}
+	if err := c.Upload(t.Context(), file, bytes.NewReader(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(provider.content[file.Path], content) {
+		t.Errorf("the sandbox has %d other bytes than the %d sent", len(provider.content[file.Path]), len(content))
+	}
+	var got bytes.Buffer
+	if _, err := c.Download(t.Context(), file, &got); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got.Bytes(), content) {
+		t.Errorf("the download has %d other bytes than the %d of the file", got.Len(), len(content))
 	}
 }
