@@ -54,7 +54,7 @@ func permissionsOf(t *testing.T, s *synthesis, function resource) (all []permiss
 		t.Fatalf("the role is %v", function.Properties["Role"])
 	}
 	id := role["Fn::GetAtt"].([]any)[0].(string)
-	return permissionsIn(s.stacks[function.stack].Resources[id])
+	return permissionsIn(s.stacks[function.Stack].Resources[id])
 }
 
 func permissionsIn(role resource) (all []permission) {

@@ -76,7 +76,7 @@ func TestTheGatewayMayCallEachFunctionOnceAndNobodyElseMay(t *testing.T) {
 	calls := map[string]int{}
 	for id, p := range s.all("AWS::Lambda::Permission") {
 		of := p.Properties["FunctionName"].(map[string]any)["Fn::GetAtt"].([]any)[0].(string)
-		function := programOf(t, s.stacks[p.stack].Resources[of])
+		function := programOf(t, s.stacks[p.Stack].Resources[of])
 		calls[function]++
 		principal, source := p.Properties["Principal"], flat(p.Properties["SourceArn"])
 		want := "apigateway.amazonaws.com"

@@ -21,7 +21,7 @@ type resource struct {
 	Type           string
 	Properties     map[string]any
 	DeletionPolicy string
-	stack          string
+	Stack          string `json:"-"` // its name; set by all
 }
 
 // all are the resources of a type, by the names of their stacks and their logical
@@ -31,7 +31,7 @@ func (s *synthesis) all(kind string) map[string]resource {
 	for name, t := range s.stacks {
 		for id, r := range t.Resources {
 			if r.Type == kind {
-				r.stack = name
+				r.Stack = name
 				found[name+"/"+id] = r
 			}
 		}
