@@ -119,13 +119,27 @@ func (p *Plane) RemoveHost(ctx context.Context, id berth.HostID, force bool) err
 	if err := p.Secrets.Delete(ctx, bearerOf(id)); err != nil {
 		return berth.Wrap(err, "deleting the bearer of host "+string(id))
 	}
-	reason := &berth.Reason{Code: berth.ReasonLost, Message: "host " + string(id) + " was removed"}
 	for _, sandbox := range there {
-		if err := p.destroyed(ctx, sandbox, reason); err != nil && berth.CodeOf(err) != berth.CodeNotFound {
-			return err
+		if err := p.lose(ctx, sandbox, "host "+string(id)+" was removed"); err != nil {
+			return berth.Wrap(err, "giving sandbox "+string(sandbox)+" up")
 		}
 	}
 	return p.Records.DeleteHost(ctx, id)
+}
+
+// lose gives a sandbox up, and the run that it has.
+func (p *Plane) lose(ctx context.Context, id berth.SandboxID, why string) error {
+	sb, err := p.Records.FindSandbox(ctx, id)
+	if berth.CodeOf(err) == berth.CodeNotFound {
+		return nil
+	}
+	if err == nil && sb.Run != "" {
+		err = p.runner().Lose(ctx, sb.Run, why)
+	}
+	if err != nil {
+		return err
+	}
+	return p.destroyed(ctx, id, &berth.Reason{Code: berth.ReasonLost, Message: why})
 }
 
 // bearerOf names the secret with what an agent answers to.

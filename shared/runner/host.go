@@ -113,6 +113,24 @@ func lostOn(why string) records.Outcome {
 	}
 }
 
+// Lose ends a run whose sandbox is out of reach for good, without asking for the
+// sandbox; a run that has ended stays as it is.
+func (r *Runner) Lose(ctx context.Context, id berth.RunID, why string) error {
+	_, live, err := r.findLive(ctx, id)
+	if err != nil || !live {
+		return err
+	}
+	s := State{Run: id}
+	if _, err := r.decide(ctx, s, lostOn(why)); err != nil {
+		return err
+	}
+	if err := r.settle(ctx, id, destroy); err != nil {
+		return err
+	}
+	_, err = r.Finish(ctx, s)
+	return err
+}
+
 // unprovisioned goes on with a run whose host did not answer while its sandbox was
 // to be made: it waits for the host until that is lost.
 func (r *Runner) unprovisioned(ctx context.Context, s State, provider berth.Provider, sb berth.Sandbox, cause error) (State, error) {
