@@ -39,7 +39,11 @@ type cloud struct {
 	made        int
 }
 
-func openCloud(ctx context.Context) (_ *cloud, err error) {
+func openCloud(ctx context.Context, name string) (_ *cloud, err error) {
+	kind, err := emulator.ParseKind(name)
+	if err != nil {
+		return nil, err
+	}
 	c := &cloud{}
 	if c.folder, err = os.MkdirTemp("", "berth-bench-*"); err != nil {
 		return nil, err
@@ -49,7 +53,7 @@ func openCloud(ctx context.Context) (_ *cloud, err error) {
 			c.close()
 		}
 	}()
-	if c.emulator, err = emulator.Run(ctx, emulator.Options{Kind: emulator.Ministack, Folder: c.folder}); err != nil {
+	if c.emulator, err = emulator.Run(ctx, emulator.Options{Kind: kind, Folder: c.folder}); err != nil {
 		return nil, err
 	}
 	if c.ours, err = c.archive(ctx, "./functions/api/find-environment"); err != nil {
@@ -122,7 +126,14 @@ func (c *cloud) create(ctx context.Context, code []byte) (name string, err error
 			"BERTH_STATE_MACHINE": "arn:aws:states:" + emulator.Region + ":" + benchAccount + ":stateMachine:berth-runs",
 		}},
 	})
-	return name, err
+	if err != nil {
+		return "", err
+	}
+	// LocalStack takes its time to make one.
+	ready := lambda.NewFunctionActiveV2Waiter(c.lambda, func(o *lambda.FunctionActiveV2WaiterOptions) {
+		o.MinDelay, o.MaxDelay = 50*time.Millisecond, time.Second
+	})
+	return name, ready.Wait(ctx, &lambda.GetFunctionInput{FunctionName: aws.String(name)}, time.Minute)
 }
 
 // event is GET /environments/bench as the gateway hands it over, after it has

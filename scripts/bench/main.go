@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"github.com/berth-dev/berth/shared/emulator"
 )
 
 // row is one line of the report.
@@ -44,6 +46,8 @@ type plan struct {
 	pause  time.Duration
 	image  string
 	only   string
+	// emulator is where functions run.
+	emulator string
 }
 
 func main() {
@@ -53,6 +57,7 @@ func main() {
 	flag.IntVar(&p.block, "block", 200, "calls a block")
 	flag.DurationVar(&p.pause, "pause", 2*time.Second, "between blocks")
 	flag.StringVar(&p.image, "image", "berth-test/debian", "image of the docker rows")
+	flag.StringVar(&p.emulator, "emulator", string(emulator.LocalStack), "of the rows about functions: localstack or ministack")
 	flag.StringVar(&p.only, "only", "", "local, docker, counted or functions: only these rows")
 	flag.Parse()
 	missed, err := run(context.Background(), p)
@@ -92,7 +97,7 @@ func run(ctx context.Context, p plan) (missed bool, err error) {
 		measures = append(measures, benchTransitions, benchUnits)
 	}
 	if wanted("functions") {
-		c, err := openCloud(ctx)
+		c, err := openCloud(ctx, p.emulator)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "bench: no rows about functions:", err)
 		} else {
