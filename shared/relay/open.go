@@ -22,6 +22,12 @@ const (
 // stream of messages. lines says that the relay was started with -base64. Error:
 // unavailable with what was printed instead; rw is closed then.
 func Open(ctx context.Context, rw io.ReadWriteCloser, lines bool) (io.ReadWriteCloser, error) {
+	stream, _, err := open(ctx, rw, lines)
+	return stream, err
+}
+
+// open is Open, and tells what was printed in place of a relay.
+func open(ctx context.Context, rw io.ReadWriteCloser, lines bool) (stream io.ReadWriteCloser, said string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, openLimit)
 	defer cancel()
 	type result struct {
@@ -39,18 +45,21 @@ func Open(ctx context.Context, rw io.ReadWriteCloser, lines bool) (io.ReadWriteC
 	case <-ctx.Done():
 		rw.Close()
 		<-done
-		return nil, contextError(ctx)
+		return nil, "", contextError(ctx)
 	}
 	if r.err != nil {
-		rw.Close()
-		return nil, &berth.Error{
+		// A stream may know better why it ended.
+		if err := rw.Close(); berth.CodeOf(err) != berth.CodeInternal && err != nil {
+			return nil, string(r.noise), err
+		}
+		return nil, string(r.noise), &berth.Error{
 			Code: berth.CodeUnavailable, Message: "the sandbox's relay did not begin" + printed(r.noise), Cause: r.err,
 		}
 	}
 	if lines {
-		return wire.Lines(rw), nil
+		return wire.Lines(rw), "", nil
 	}
-	return rw, nil
+	return rw, "", nil
 }
 
 // passOver reads up to the end of the preamble, a byte at a time: what follows
