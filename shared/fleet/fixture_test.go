@@ -124,6 +124,8 @@ func (l link) Arm(ctx context.Context, ref berth.SandboxRef, id berth.CommandID,
 	return l.Provider.Arm(ctx, ref, id, offset)
 }
 
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
 // pausing is a clock that stands still but for the pauses of writers that race.
 type pausing struct{ *runnertest.ManualClock }
 
@@ -154,7 +156,7 @@ func newFixture(t *testing.T) *fixture {
 	t.Cleanup(func() { f.table.Close() })
 	f.records = &records.Store{Table: f.table, Blobs: &runnertest.Blobs{}, Clock: pausing{f.clock}, IDs: ids.New(f.clock), Notifier: &stream.Hub{}}
 	f.Fleet = fleet.New(fleet.Config{
-		Records: f.records, Secrets: f.secrets, Installation: "inst", Clock: pausing{f.clock}, Logger: slog.New(slog.DiscardHandler),
+		Records: f.records, Secrets: f.secrets, Installation: "inst", Clock: pausing{f.clock}, Logger: quiet(),
 		Local: func() (berth.Provider, string) {
 			if f.engine == nil {
 				return nil, "no engine answers"

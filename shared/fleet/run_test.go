@@ -3,7 +3,6 @@ package fleet_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -52,7 +51,7 @@ func newDriver(t *testing.T) *driver {
 	d := &driver{fixture: f, machine: &machine{}}
 	d.runner = &runner.Runner{
 		Records: f.records, Providers: control.NewProviders(f.Fleet), Secrets: f.secrets, Orchestrator: d.machine,
-		Clock: pausing{f.clock}, Installation: "inst", Logger: slog.New(slog.DiscardHandler), FollowTotal: -1, ProvisionPatience: -1,
+		Clock: pausing{f.clock}, Installation: "inst", Logger: quiet(), FollowTotal: -1, ProvisionPatience: -1,
 	}
 	return d
 }
