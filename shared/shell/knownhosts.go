@@ -87,8 +87,8 @@ func (k *knownHosts) algorithms(address string) []string {
 // noKey is a key that no host has.
 type noKey struct{}
 
-func (noKey) Type() string                           { return "none" }
-func (noKey) Marshal() []byte                        { return []byte("none") }
+func (noKey) Type() string                            { return "none" }
+func (noKey) Marshal() []byte                         { return []byte("none") }
 func (noKey) Verify(_ []byte, _ *ssh.Signature) error { return errors.New("no key") }
 
 // port is that of the host's line when it names one, as [host]:port.

@@ -102,37 +102,35 @@ func (n *Native) Close() error {
 
 // session opens one on a connection that takes it.
 func (n *Native) session(ctx context.Context) (*ssh.Session, error) {
-	for {
-		n.mu.Lock()
-		clients := append([]*ssh.Client(nil), n.clients...)
-		n.mu.Unlock()
-		for _, c := range clients {
-			s, err := withContext(ctx, c.NewSession, func(s *ssh.Session) { s.Close() })
-			if err == nil {
-				return s, nil
-			}
-			if ctx.Err() != nil {
-				return nil, contextError(ctx)
-			}
-			var refused *ssh.OpenChannelError
-			if !errors.As(err, &refused) {
-				n.drop(c)
-			}
-		}
-		c, err := n.connect(ctx)
-		if err != nil {
-			return nil, err
-		}
+	n.mu.Lock()
+	clients := append([]*ssh.Client(nil), n.clients...)
+	n.mu.Unlock()
+	for _, c := range clients {
 		s, err := withContext(ctx, c.NewSession, func(s *ssh.Session) { s.Close() })
 		if err == nil {
 			return s, nil
 		}
-		n.drop(c)
 		if ctx.Err() != nil {
 			return nil, contextError(ctx)
 		}
-		return nil, failure(n.host, err.Error(), err)
+		var refused *ssh.OpenChannelError
+		if !errors.As(err, &refused) {
+			n.drop(c)
+		}
 	}
+	c, err := n.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s, err := withContext(ctx, c.NewSession, func(s *ssh.Session) { s.Close() })
+	switch {
+	case err == nil:
+		return s, nil
+	case ctx.Err() != nil:
+		return nil, contextError(ctx)
+	}
+	n.drop(c)
+	return nil, failure(n.host, err.Error(), err)
 }
 
 // withContext calls f, which knows no context. What comes too late is undone.

@@ -1,0 +1,189 @@
+package ssh
+
+import (
+	"context"
+	"time"
+
+	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/relay"
+)
+
+// Provision makes a sandbox in the environment's working directory, which is
+// made when it is not there. A directory that is a file or in use, and a bash
+// that does not answer, are told as a state failed with its reason, and nothing
+// is left behind. Errors: invalid for a name that does not resolve, forbidden for
+// a changed host key and a key that is not accepted, unsupported for a host that
+// holds no guest.
+func (p *Provider) Provision(ctx context.Context, spec berth.SandboxSpec) (berth.SandboxState, error) {
+	if !berth.IsULID(string(spec.ID)) {
+		return berth.SandboxState{}, berth.FieldErrorf(berth.CodeInvalid, "sandbox", "must be a lower-case ULID")
+	}
+	o := spec.Environment.SSH
+	if o == nil || o.Destination == "" || o.WorkingDirectory == "" {
+		return berth.SandboxState{}, berth.FieldErrorf(berth.CodeInvalid, "ssh", "must name a destination and a working_directory")
+	}
+	h := hostOf(*o)
+	p.remember(spec.ID, h)
+	ref := berth.SandboxRef{ID: spec.ID, Ref: h.ref()}
+	state, err := p.Sandboxes.Provision(ctx, ref, relay.Place{Run: spec.Run, Directory: o.WorkingDirectory, Make: true})
+	switch {
+	case err != nil:
+		return berth.SandboxState{}, berth.Wrap(err, "making a sandbox on "+h.destination)
+	case state.Status == berth.SandboxFailed:
+		if err := p.Sandboxes.Destroy(context.WithoutCancel(ctx), ref); err != nil {
+			return berth.SandboxState{}, err
+		}
+		reason := berth.Reason{Code: berth.ReasonProvisionFailed, Message: "the sandbox could not be made"}
+		if state.Reason != nil {
+			reason = *state.Reason
+		}
+		if reason.Code == berth.ReasonDirectoryMissing {
+			reason.Message = "ssh.working_directory " + o.WorkingDirectory + " of " + h.destination + " cannot be made, or is no directory"
+			reason.Remediation = "Name a directory that the user may make or use."
+		}
+		return p.failed(spec, reason), nil
+	}
+	return p.told(h, state), nil
+}
+
+func (p *Provider) failed(spec berth.SandboxSpec, reason berth.Reason) berth.SandboxState {
+	p.forget(spec.ID)
+	return berth.SandboxState{ID: spec.ID, Run: spec.Run, Status: berth.SandboxFailed, Reason: &reason}
+}
+
+// told is a daemon's state as this provider tells it.
+func (p *Provider) told(h host, state berth.SandboxState) berth.SandboxState {
+	if state.Status == berth.SandboxGone {
+		return berth.SandboxState{ID: state.ID, Status: berth.SandboxGone}
+	}
+	state.Ref = h.ref()
+	state.Hint = h.hint(state.Workspace)
+	return state
+}
+
+// hint is the command line that gets a person there.
+func (h host) hint(workspace string) string {
+	words := []string{"ssh", "-t"}
+	if h.configFile != "" {
+		words = append(words, "-F", h.configFile)
+	}
+	return berth.ShellQuote(append(words, h.destination, "cd "+berth.ShellQuote(workspace)+" && exec bash -i")...)
+}
+
+// Describe returns status gone for a sandbox that is not there.
+func (p *Provider) Describe(ctx context.Context, ref berth.SandboxRef) (berth.SandboxState, error) {
+	h, err := p.find(ctx, ref)
+	if berth.CodeOf(err) == berth.CodeNotFound {
+		return berth.SandboxState{ID: ref.ID, Status: berth.SandboxGone}, nil
+	}
+	if err != nil {
+		return berth.SandboxState{}, err
+	}
+	state, err := p.Sandboxes.Describe(ctx, ref)
+	if err != nil {
+		return state, err
+	}
+	return p.told(h, state), nil
+}
+
+// Start makes a stopped or failed sandbox ready again.
+func (p *Provider) Start(ctx context.Context, ref berth.SandboxRef) (berth.SandboxState, error) {
+	h, err := p.find(ctx, ref)
+	if err != nil {
+		return berth.SandboxState{}, err
+	}
+	state, err := p.Sandboxes.Start(ctx, ref)
+	if err != nil {
+		return state, err
+	}
+	return p.told(h, state), nil
+}
+
+// Destroy ends every process of the sandbox and removes its folder on the host.
+// The working directory stays: it is the user's.
+func (p *Provider) Destroy(ctx context.Context, ref berth.SandboxRef) error {
+	err := p.Sandboxes.Destroy(ctx, ref)
+	switch berth.CodeOf(err) {
+	case berth.CodeInvalid, berth.CodeForbidden, berth.CodeUnsupported:
+		if ref.Ref == "" {
+			// A host that lets nobody in, of a sandbox that never was ready: if there
+			// is something all the same, List finds it when the host is well again.
+			p.config.Logger.Warn("a sandbox that was never ready counts as gone: its host cannot be used", "sandbox", string(ref.ID), "error", err)
+			err = nil
+		}
+	}
+	if err == nil {
+		p.forget(ref.ID)
+	}
+	return err
+}
+
+// List asks every host that a recorded sandbox is or was on. A host that does
+// not answer is passed over, with a line in the log.
+func (p *Provider) List(ctx context.Context) ([]berth.SandboxState, error) {
+	records, err := p.records(ctx)
+	if err != nil {
+		return nil, err
+	}
+	hosts := map[berth.SandboxID]host{}
+	p.mu.Lock()
+	for id, h := range p.hosts {
+		hosts[id] = h
+	}
+	p.mu.Unlock()
+	for _, r := range records {
+		if r.Options.Destination != "" {
+			hosts[r.ID] = hostOf(r.Options)
+		}
+	}
+	asked := map[host]bool{}
+	var all []berth.SandboxState
+	for _, h := range hosts {
+		if asked[h.connection()] {
+			continue
+		}
+		asked[h.connection()] = true
+		states, err := p.listHost(ctx, h, hosts)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			p.config.Logger.Warn("the sandboxes of an SSH host are not known", "destination", h.destination, "error", err)
+		}
+		all = append(all, states...)
+	}
+	sortByID(all)
+	return all, nil
+}
+
+func (p *Provider) listHost(ctx context.Context, h host, hosts map[berth.SandboxID]host) ([]berth.SandboxState, error) {
+	ctx, cancel := context.WithTimeout(ctx, listLimit)
+	defer cancel()
+	sh, err := p.shell(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := p.guest.List(ctx, sh)
+	if err != nil {
+		return nil, err
+	}
+	var states []berth.SandboxState
+	for _, id := range ids {
+		where, recorded := hosts[id]
+		if !recorded || where.connection() != h.connection() {
+			where = h
+		}
+		state, err := p.Describe(ctx, berth.SandboxRef{ID: id, Ref: where.ref()})
+		if err != nil {
+			return states, err
+		}
+		if state.Status == berth.SandboxGone { // the folder is there and no sandbox in it
+			state = berth.SandboxState{ID: id, Status: berth.SandboxFailed, Ref: where.ref()}
+		}
+		states = append(states, state)
+	}
+	return states, nil
+}
+
+// listLimit is for one host.
+const listLimit = time.Minute
