@@ -136,7 +136,7 @@ func (a *app) serveOptions(f serveFlags) (embedded.Options, error) {
 	return embedded.Options{
 		Docker: engine, Agent: agent, DataDir: dir, ConfigDir: filepath.Join(a.configHome(), "berth"), Listen: f.listen,
 		Environment: berth.EnvironmentID(f.environment), AllowLocal: f.allowLocal, Idle: idle, Clock: a.clock,
-		GitHub: a.github(f.github),
+		GitHub: a.github(f.github), Daytona: a.daytona(), Sprites: a.sprites(),
 	}, nil
 }
 

@@ -23,6 +23,10 @@ type Options struct {
 	AllowLocal bool
 	// Docker is about the engine of this machine.
 	Docker Docker
+	// Daytona is the account of provider daytona.
+	Daytona Daytona
+	// Sprites is the account of provider sprites.
+	Sprites Sprites
 	// Agent, with a URL, gives the server the providers of a host agent.
 	Agent Agent
 	// GitHub reads private repositories.

@@ -18,7 +18,16 @@ func openProviders(p paths, o Options, s stores, logger *slog.Logger) ([]berth.P
 	if engine := openDocker(p, o, s, logger); engine != nil {
 		all = append(all, engine)
 	}
-	return all, nil
+	cloud, err := openDaytona(o, s, logger)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, cloud)
+	sprite, err := openSprites(o, s, logger)
+	if err != nil {
+		return nil, err
+	}
+	return append(all, sprite), nil
 }
 
 // openLocal makes the local provider when the options turn it on. It needs Linux;

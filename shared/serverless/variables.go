@@ -32,6 +32,10 @@ type Variables struct {
 	// DefaultEnvironment is that of runs that name none; berth.DefaultEnvironmentID
 	// when empty.
 	DefaultEnvironment berth.EnvironmentID
+	// DaytonaURL is the base of Daytona's API; the hosted one when empty.
+	DaytonaURL string
+	// SpritesURL is the base of the Sprites API; the hosted one when empty.
+	SpritesURL string
 	// MaxLiveRuns lets further runs queue; zero is no limit.
 	MaxLiveRuns int
 }
@@ -68,7 +72,8 @@ func ReadVariables(lookup Lookup) (Variables, error) {
 		SecretKey: value("AWS_SECRET_ACCESS_KEY"), SessionToken: value("AWS_SESSION_TOKEN"),
 		Table: value("BERTH_TABLE"), Bucket: value("BERTH_BUCKET"), StateMachine: value("BERTH_STATE_MACHINE"),
 		Installation: berth.InstallationID(value("BERTH_INSTALLATION")), PublicURL: value("BERTH_PUBLIC_URL"),
-		DefaultEnvironment: berth.EnvironmentID(value("BERTH_DEFAULT_ENVIRONMENT")),
+		DefaultEnvironment: berth.EnvironmentID(value("BERTH_DEFAULT_ENVIRONMENT")), DaytonaURL: value("BERTH_DAYTONA_URL"),
+		SpritesURL: value("BERTH_SPRITES_URL"),
 	}
 	if v.Installation != "" && !installationPattern.MatchString(string(v.Installation)) {
 		p.Addf("BERTH_INSTALLATION", "must be 1 to 63 lower-case letters, digits and dashes: it is part of the secrets' names")

@@ -85,19 +85,29 @@ func Open(lookup Lookup) (*Wiring, error) {
 	w.Records = &records.Store{
 		Table: dynamo.New(dynamodb.NewFromConfig(config), v.Table, clock), Blobs: w.blobs, Clock: clock, IDs: w.ids,
 	}
-	w.providers = w.openProviders()
-	return w, nil
+	w.providers, err = w.openProviders()
+	return w, err
 }
 
 // openProviders are the providers that functions reach: docker is on once a host
 // has joined.
-func (w *Wiring) openProviders() control.Providers {
+func (w *Wiring) openProviders() (control.Providers, error) {
+	cloud, err := w.openDaytona()
+	if err != nil {
+		return nil, err
+	}
+	sprite, err := w.openSprites()
+	if err != nil {
+		return nil, err
+	}
 	return control.NewProviders(
 		control.Off(berth.ProviderLocal, "it runs commands on the server itself, and a server on AWS is functions that end in a moment"),
 		fleet.New(fleet.Config{
 			Records: w.Records, Secrets: w.secrets, Installation: w.Variables.Installation, Clock: w.clock, Logger: w.Logger,
 		}),
-	)
+		cloud,
+		sprite,
+	), nil
 }
 
 // Runner has the tasks of the state machine.

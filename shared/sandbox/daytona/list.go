@@ -12,6 +12,9 @@ import (
 // lags behind, so each that it has is looked at by itself, and so is what this
 // process knows to be there.
 func (p *Provider) List(ctx context.Context) ([]berth.SandboxState, error) {
+	if _, err := p.config.Key(ctx); berth.CodeOf(err) == berth.CodeUnsupported {
+		return nil, nil // without a key nothing was made
+	}
 	listed, err := p.client.ListSandboxes(ctx, map[string]string{labelInstallation: string(p.config.Installation)})
 	if err != nil {
 		return nil, berth.Wrap(err, "listing Daytona's sandboxes")

@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"sync"
+	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
 )
@@ -11,31 +13,32 @@ import (
 // The names of what the provider has in the store of secrets.
 var (
 	KeySecret   = berth.ProviderSecret("daytona/key")
-	scopeSecret = berth.ProviderSecret("daytona/scope")
+	ScopeSecret = berth.ProviderSecret("daytona/scope")
 )
 
 // Scope reads the secret that names of built snapshots are keyed with, and makes
 // it when there is none. Of two that make it at the same time one wins, and the
 // other may build a snapshot twice.
-func Scope(secrets berth.Secrets) func(context.Context) (berth.SecretValue, error) {
-	return func(ctx context.Context) (berth.SecretValue, error) {
-		value, err := secrets.Read(ctx, scopeSecret)
+func Scope(secrets berth.Secrets, clock berth.Clock) func(context.Context) (berth.SecretValue, error) {
+	return remember(clock, func(ctx context.Context) (berth.SecretValue, error) {
+		value, err := secrets.Read(ctx, ScopeSecret)
 		if berth.CodeOf(err) != berth.CodeNotFound {
 			return value, berth.Wrap(err, "reading the scope of Daytona's snapshots")
 		}
 		fresh := make([]byte, 32)
 		_, _ = rand.Read(fresh) // it never fails
-		if err := secrets.Put(ctx, scopeSecret, berth.NewSecretValue([]byte(hex.EncodeToString(fresh)))); err != nil {
+		if err := secrets.Put(ctx, ScopeSecret, berth.NewSecretValue([]byte(hex.EncodeToString(fresh)))); err != nil {
 			return berth.SecretValue{}, berth.Wrap(err, "making the scope of Daytona's snapshots")
 		}
-		value, err = secrets.Read(ctx, scopeSecret)
+		value, err = secrets.Read(ctx, ScopeSecret)
 		return value, berth.Wrap(err, "reading the scope of Daytona's snapshots")
-	}
+	})
 }
 
-// Key reads the API key from the store of secrets.
-func Key(secrets berth.Secrets) func(context.Context) (berth.SecretValue, error) {
-	return func(ctx context.Context) (berth.SecretValue, error) {
+// Key reads the API key from the store of secrets. One that is put there works a
+// minute later at most. Error: unsupported while there is none.
+func Key(secrets berth.Secrets, clock berth.Clock) func(context.Context) (berth.SecretValue, error) {
+	return remember(clock, func(ctx context.Context) (berth.SecretValue, error) {
 		value, err := secrets.Read(ctx, KeySecret)
 		if berth.CodeOf(err) == berth.CodeNotFound {
 			return value, &berth.Error{
@@ -44,5 +47,26 @@ func Key(secrets berth.Secrets) func(context.Context) (berth.SecretValue, error)
 			}
 		}
 		return value, err
+	})
+}
+
+const rememberedSecret = time.Minute
+
+// remember asks for a secret once a minute: each request to Daytona needs one.
+func remember(clock berth.Clock, read func(context.Context) (berth.SecretValue, error)) func(context.Context) (berth.SecretValue, error) {
+	var mu sync.Mutex
+	var value berth.SecretValue
+	var at time.Time
+	return func(ctx context.Context) (berth.SecretValue, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if now := clock.Now(); at.IsZero() || now.Sub(at) > rememberedSecret {
+			fresh, err := read(ctx)
+			if err != nil {
+				return fresh, err
+			}
+			value, at = fresh, now
+		}
+		return value, nil
 	}
 }

@@ -168,6 +168,9 @@ func describeFailed(s daytonaapi.Snapshot, log string) string {
 // CleanUp removes what failed builds left behind. Sandboxes are the sweeper's own
 // business, by List and Destroy.
 func (p *Provider) CleanUp(ctx context.Context) error {
+	if _, err := p.config.Key(ctx); berth.CodeOf(err) == berth.CodeUnsupported {
+		return nil // without a key nothing was made
+	}
 	all, err := p.client.ListSnapshots(ctx, snapshotPrefix(p.config.Installation))
 	if err != nil {
 		return berth.Wrap(err, "listing Daytona's snapshots")

@@ -1,0 +1,23 @@
+package serverless
+
+import (
+	"time"
+
+	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/guestbin"
+	"github.com/berth-dev/berth/shared/sandbox/daytona"
+)
+
+// provisionWait is how long a function stays with a sandbox that is being made:
+// what is done in the background stands still between two calls.
+const provisionWait = 20 * time.Second
+
+// openDaytona makes the provider whose key is in the store of secrets. No request
+// is made: without a key, runs are told so.
+func (w *Wiring) openDaytona() (berth.Provider, error) {
+	return daytona.New(daytona.Config{
+		URL: w.Variables.DaytonaURL, Installation: w.Variables.Installation, Clock: w.clock, Logger: w.Logger,
+		Key: daytona.Key(w.secrets, w.clock), Scope: daytona.Scope(w.secrets, w.clock), Guest: guestbin.Binary,
+		Pace: daytona.Pace{Provision: provisionWait},
+	})
+}
