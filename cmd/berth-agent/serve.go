@@ -119,6 +119,9 @@ func serveClaimed(ctx context.Context, o serveOptions, stdout, stderr io.Writer)
 	if err != nil {
 		return err
 	}
+	if isMember && o.installation == "" {
+		o.installation = string(joined.Installation)
+	}
 	token, err := privatefile.OpenToken(o.tokenFile)
 	if err != nil {
 		return err

@@ -77,7 +77,9 @@ func (t *trial) join(ctx context.Context) (berth.JoinedHost, error) {
 	if err != nil {
 		return joined, err
 	}
-	if joined.Host.ID == "" || joined.Key == "" || joined.Installation == "" {
+	_, notHost := berth.ParseHostID(string(joined.Host.ID))
+	_, notInstallation := berth.ParseSlug("installation", string(joined.Installation))
+	if notHost != nil || notInstallation != nil || joined.Key == "" {
 		return joined, berth.Errorf(berth.CodeUnavailable, "%s has answered without the host's id, key or installation: check the server's URL", t.options.server)
 	}
 	return joined, nil

@@ -230,7 +230,9 @@ func TestAMoveThatFailsSaysWhyWithoutItsURLAndCanBeStartedAgain(t *testing.T) {
 	}{
 		{"the signature has expired", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(403) }, berth.CodeForbidden, "has expired", 1},
 		{"there is nothing", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) }, berth.CodeNotFound, "no bytes", 1},
-		{"it leads elsewhere", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/other", http.StatusTemporaryRedirect) }, berth.CodeForbidden, "another address", 1},
+		{"it leads elsewhere", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/other", http.StatusTemporaryRedirect)
+		}, berth.CodeForbidden, "another address", 1},
 		{"the store is down", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }, berth.CodeUnavailable, "503", 3},
 		{"other bytes", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("bites")) }, berth.CodeInvalid, "SHA-256", 1},
 		{"more bytes", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("bytes and more")) }, berth.CodeInvalid, "14 bytes", 1},

@@ -110,8 +110,10 @@ func TestARealCommandNudgesWhenItSpeaksAndWhenItEnds(t *testing.T) {
 	}
 	arm() // of one that has ended
 	a.wantNudge(t, nudge)
-	if err := p.Arm(t.Context(), ref, "c", 1); berth.CodeOf(err) != berth.CodeInvalid {
-		t.Errorf("Arm within a frame: %v", err)
+	for _, bad := range []int64{-1, 1, offset + 1, 1 << 62} {
+		if err := p.Arm(t.Context(), ref, "c", bad); berth.CodeOf(err) != berth.CodeInvalid {
+			t.Errorf("Arm at %d, where no frame begins: %v", bad, err)
+		}
 	}
 }
 
