@@ -26,9 +26,10 @@ import (
 const (
 	serverEnv = "BERTH_TEST_SERVER_DIR"
 	guestEnv  = "BERTH_TEST_GUEST"
-	engineEnv = "BERTH_TEST_ENGINE" // use the machine's Docker engine when set
-	githubEnv = "BERTH_TEST_GITHUB" // the URL, the App's id, the file of its key, and a folder to allow mounts of
-	idleEnv   = "BERTH_TEST_IDLE"   // end after that long without work
+	engineEnv = "BERTH_TEST_ENGINE"  // use the machine's Docker engine when set
+	spriteEnv = "BERTH_TEST_SPRITES" // the URL of the Sprites API, and a token
+	githubEnv = "BERTH_TEST_GITHUB"  // the URL, the App's id, the file of its key, and a folder to allow mounts of
+	idleEnv   = "BERTH_TEST_IDLE"    // end after that long without work
 )
 
 func TestMain(m *testing.M) {
@@ -54,6 +55,9 @@ func serve(dir string) int {
 	if parts := strings.Fields(os.Getenv(githubEnv)); len(parts) == 4 {
 		o.GitHub = embedded.GitHub{URL: parts[0], AppID: parts[1], KeyFile: parts[2]}
 		o.Docker.AllowMounts = parts[3:]
+	}
+	if parts := strings.Fields(os.Getenv(spriteEnv)); len(parts) == 2 {
+		o.Sprites = embedded.Sprites{URL: parts[0], Token: berth.NewSecretValue([]byte(parts[1]))}
 	}
 	err = embedded.Run(ctx, o)
 	if err != nil {

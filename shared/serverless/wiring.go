@@ -32,10 +32,12 @@ import (
 	"github.com/berth-dev/berth/shared/version"
 )
 
-// How long a Follow stays with a command: a quiet one holds no function.
+// How long a Follow stays with a command: a quiet one holds no function. A record
+// of output costs a transaction and perhaps a blob, so that there is one a second.
 const (
 	followQuiet = 5 * time.Second
 	followTotal = 50 * time.Second
+	followFlush = time.Second
 )
 
 // Wiring is what functions are made of. Opening it makes no request, so that a
@@ -115,7 +117,7 @@ func (w *Wiring) Runner() *runner.Runner {
 	return &runner.Runner{
 		Records: w.Records, Providers: w.providers, Secrets: w.secrets, Orchestrator: w.orchestrator, Clock: w.clock,
 		Installation: w.Variables.Installation, Logger: w.Logger, Metrics: w.metrics, MaxLiveRuns: w.Variables.MaxLiveRuns,
-		FollowQuiet: followQuiet, FollowTotal: followTotal, Cloner: w.cloner,
+		FollowQuiet: followQuiet, FollowTotal: followTotal, FlushEvery: followFlush, Cloner: w.cloner,
 	}
 }
 

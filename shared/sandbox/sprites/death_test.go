@@ -122,6 +122,9 @@ func TestADeathAtAnyStepLeavesNothingThatTheSweeperDoesNotFind(t *testing.T) {
 		for _, effect := range []bool{false, true} {
 			t.Run(fmt.Sprintf("a sprite %s, effect %t", name, effect), func(t *testing.T) {
 				t.Parallel()
+				if testing.Short() && !effect {
+					t.Skip("many sandboxes are made; run without -short")
+				}
 				w := newWard(t)
 				for n := 0; ; n++ {
 					if n > 40 {

@@ -57,6 +57,9 @@ func TestWhatPassesByItselfIsOutlasted(t *testing.T) {
 		for _, name := range []string{"", "mine"} {
 			t.Run(fmt.Sprintf("%s, sprite %q", what, name), func(t *testing.T) {
 				t.Parallel()
+				if testing.Short() && !(fault.Cut && fault.After) {
+					t.Skip("many sandboxes are made; run without -short")
+				}
 				for _, route := range []string{createRoute, showRoute, labelRoute, policyRoute, writeRoute, execRoute, removeRoute} {
 					if route == execRoute && fault.After {
 						continue // a session has no effect without its answer

@@ -128,6 +128,9 @@ func (p *Provider) leave(ctx context.Context, ref berth.SandboxRef) error {
 // List finds the sandboxes of this installation by their marks. Sprites that sleep
 // are not woken: of them it says no more than that they are there.
 func (p *Provider) List(ctx context.Context) ([]berth.SandboxState, error) {
+	if _, err := p.api.Token(ctx); berth.CodeOf(err) == berth.CodeUnsupported {
+		return []berth.SandboxState{}, nil // the provider is off
+	}
 	all, err := p.api.List(ctx, "")
 	if err != nil {
 		return nil, berth.Wrap(err, "listing sprites")

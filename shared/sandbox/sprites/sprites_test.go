@@ -82,6 +82,9 @@ func TestSpritesKeepTheContractOfProviders(t *testing.T) {
 	} {
 		t.Run("a sprite "+c.name, func(t *testing.T) {
 			t.Parallel()
+			if testing.Short() && c.options != nil {
+				t.Skip("the whole suite again takes its time; run without -short")
+			}
 			sandboxtest.Run(t, func(t *testing.T) sandboxtest.Fixture { return fixture(t, c.options) })
 		})
 	}
