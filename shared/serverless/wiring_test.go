@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambdacontext"
@@ -82,7 +83,7 @@ func TestOptionalVariablesReachTheWiring(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := w.Runner(); r.MaxLiveRuns != 7 || r.FollowQuiet == 0 || r.FollowTotal == 0 || r.Installation != "test" {
+	if r := w.Runner(); r.MaxLiveRuns != 7 || r.FollowQuiet == 0 || r.FollowTotal == 0 || r.FlushEvery != time.Second || r.Installation != "test" {
 		t.Errorf("the runner is %+v", r)
 	}
 	if api := w.API(); api.PublicURL != "https://api.example.com" || api.Embedded || api.Version.Installation != "test" {
