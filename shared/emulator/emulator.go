@@ -48,6 +48,7 @@ type Emulator struct {
 
 	folder   string
 	programs []*program // in the order of their start
+	prepared bool       // for the CDK
 }
 
 // program is a process of an emulator.
