@@ -35,6 +35,7 @@ type fake struct {
 	tokens       []string // that were sent
 	key          string   // a token that is taken beside test-token
 	keys         []berth.Key
+	hosts        []berth.Host
 	runRequest   berth.RunRequest
 	plan         fakeRun // what the next run is to do
 	preflight    berth.Preflight
@@ -63,6 +64,7 @@ func newFake(t *testing.T) *fake {
 	f.routeRuns(mux)
 	f.routeSandboxes(mux)
 	f.routeKeys(mux)
+	f.routeHosts(mux)
 	mux.HandleFunc("GET /api/v1/version", func(w http.ResponseWriter, _ *http.Request) { answer(w, 200, version.Info("test")) })
 	mux.HandleFunc("GET /api/v1/whoami", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, 200, berth.Principal{Name: "owner", Scopes: []berth.Scope{berth.ScopeAdmin}})

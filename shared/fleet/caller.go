@@ -27,14 +27,14 @@ const callTime = 15 * time.Second
 func (c Caller) Call(ctx context.Context, k control.HostCall) (control.HostAnswer, error) {
 	fingerprint, err := agentapi.ParseFingerprint(k.Fingerprint)
 	if err != nil {
-		return control.HostAnswer{}, at("fingerprint", err)
+		return control.HostAnswer{}, ofField("fingerprint", err)
 	}
 	agent, err := remote.New(remote.Config{
 		URL: k.Address, Fingerprint: fingerprint, Token: string(k.Bearer.Reveal()), Kind: berth.ProviderDocker,
 		Installation: c.Installation, Clock: c.Clock,
 	})
 	if err != nil {
-		return control.HostAnswer{}, at("address", err)
+		return control.HostAnswer{}, ofField("address", err)
 	}
 	defer agent.Close()
 	ctx, cancel := context.WithTimeout(ctx, callTime)
@@ -77,7 +77,7 @@ func refusal(err error) error {
 			Remediation: "Let the server reach this address: see firewalls and security groups, and whether berth-agent listens there.",
 		}
 	}
-	return at("address", err)
+	return ofField("address", err)
 }
 
 // message is an error's text for people, without its cause where that repeats it.
@@ -89,7 +89,7 @@ func message(err error) string {
 	return err.Error()
 }
 
-// at names the field of the join.
-func at(field string, err error) error {
+// ofField names the field of the join.
+func ofField(field string, err error) error {
 	return berth.FieldErrorf(berth.CodeInvalid, field, "%s", message(err))
 }

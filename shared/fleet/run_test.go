@@ -556,3 +556,24 @@ func TestAWarmSandboxOnALostHostIsGivenUp(t *testing.T) {
 		t.Errorf("the warm sandbox is on %q, %v", sb.Host, err)
 	}
 }
+
+func TestAWarmSandboxMakesRoomAlsoWhereItCannotBeDestroyedAtOnce(t *testing.T) {
+	t.Parallel()
+	d := newDriver(t)
+	d.host("eu-1", 2, 8e9)
+	d.pooled(environment(2, "1GB"), 1)
+	other := environment(2, "1GB")
+	other.ID = "other"
+	id := d.create(other, "true")
+	warm := askedFor(d.agents["eu-1"].Provider)[0]
+	d.down("eu-1", true)
+	if s, err := d.runner.Admit(t.Context(), runner.State{Run: id}); err != nil || s.Next != runner.NextProvision {
+		t.Fatalf("Admit() = %+v, %v", s, err)
+	}
+	d.down("eu-1", false)
+	d.drive(id, nil)
+	swept, err := d.runner.Sweep(t.Context())
+	if err != nil || !slices.Contains(swept.Destroyed, warm) || d.agents["eu-1"].Status(warm) != berth.SandboxGone {
+		t.Errorf("the sweep did %+v, %v", swept, err)
+	}
+}

@@ -18,8 +18,16 @@ func gone(ref berth.SandboxRef, err error) error {
 // state passes on a call that answers with a sandbox's state.
 func (f *Fleet) state(ctx context.Context, ref berth.SandboxRef, do func(berth.Provider) (berth.SandboxState, error)) (berth.SandboxState, error) {
 	state, err := call(ctx, f, ref.Host, true, do)
-	state.Host = ref.Host
-	return state, gone(ref, err)
+	return at(ref.Host, state), gone(ref, err)
+}
+
+// at is a state as seen from the server: the command line that gets a person into
+// a sandbox on its host is of no use elsewhere.
+func at(host berth.HostID, state berth.SandboxState) berth.SandboxState {
+	if state.Host = host; host != "" {
+		state.Hint = ""
+	}
+	return state
 }
 
 // done passes on a call that answers with nothing.
@@ -42,8 +50,7 @@ func (f *Fleet) Describe(ctx context.Context, ref berth.SandboxRef) (berth.Sandb
 	if isRemoved(err) {
 		return berth.SandboxState{ID: ref.ID, Host: ref.Host, Status: berth.SandboxGone}, nil
 	}
-	state.Host = ref.Host
-	return state, err
+	return at(ref.Host, state), err
 }
 
 // Stop gives back what the sandbox takes of its host.
@@ -123,7 +130,7 @@ func (f *Fleet) List(ctx context.Context) ([]berth.SandboxState, error) {
 				return
 			}
 			for j := range list {
-				list[j].Host = host
+				list[j] = at(host, list[j])
 			}
 			lists[i] = list
 		})

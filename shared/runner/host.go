@@ -74,9 +74,17 @@ func (r *Runner) evict(ctx context.Context, placer berth.Placer, e berth.Environ
 		if err != nil || sb.Host == "" {
 			continue
 		}
-		if err := r.retire(ctx, p); err != nil {
-			r.Logger.Warn("a warm sandbox could not make room", "sandbox", string(p.Sandbox), "error", err)
+		retired, err := r.Records.RetirePooled(ctx, p)
+		if err != nil {
+			return false, err
+		}
+		if !retired {
 			continue
+		}
+		// Its place is free from here on, as its record says destroyed. Where this
+		// task may not reach the host, the sweeper destroys it a little later.
+		if err := r.destroyRetired(ctx, p, sb); err != nil {
+			r.Logger.Warn("a warm sandbox that made room is left to the sweeper", "sandbox", string(p.Sandbox), "error", err)
 		}
 		return true, nil
 	}

@@ -207,6 +207,10 @@ func (r *Runner) retire(ctx context.Context, p records.Pooled) error {
 	if err != nil || !retired {
 		return err
 	}
+	return r.destroyRetired(ctx, p, sb)
+}
+
+func (r *Runner) destroyRetired(ctx context.Context, p records.Pooled, sb berth.Sandbox) error {
 	provider, err := r.Providers.Find(sb.Provider)
 	if err != nil {
 		return err

@@ -1,0 +1,66 @@
+package control_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/control"
+	"github.com/berth-dev/berth/shared/runner/runnertest"
+)
+
+// placing is a provider with hosts, of which one thing is known.
+type placing struct {
+	*runnertest.Provider
+	berth.Placer
+	off, wait string
+	err       error
+}
+
+func (placing) Kind() berth.ProviderKind { return berth.ProviderDocker }
+
+func (p placing) Off() string { return p.off }
+
+func (p placing) Survey(context.Context, berth.Environment) (string, error) { return p.wait, p.err }
+
+func TestAPreflightSaysWhetherAHostWouldTakeTheSandbox(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		provider  placing
+		check     string
+		status    berth.CheckStatus
+		says      string
+		remediate string
+	}{
+		"a host with room":    {placing{}, "reachability", berth.CheckPass, "answers", ""},
+		"hosts that are full": {placing{wait: "no host has room"}, "reachability", berth.CheckWarning, "a run would wait: no host has room", "add a host"},
+		"no host that would": {
+			placing{err: &berth.Error{Code: berth.CodeUnavailable, Message: "no host has room: eu-1 is lost", Remediation: "berth host list"}},
+			"reachability", berth.CheckError, "eu-1 is lost", "berth host list",
+		},
+		"no host at all": {placing{off: "no host has joined"}, "provider", berth.CheckError, "no host has joined", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlane(t)
+			test.provider.Provider = p.provider
+			p.Providers = control.NewProviders(test.provider)
+			p.environment("ci", func(e *berth.Environment) { e.Provider = berth.ProviderDocker })
+			report, err := p.CheckEnvironment(t.Context(), "ci")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range report.Checks {
+				if c.Name != test.check {
+					continue
+				}
+				if c.Status != test.status || !strings.Contains(c.Summary+c.Remediation, test.says) || !strings.Contains(c.Remediation, test.remediate) {
+					t.Errorf("%s is %s: %q, %q", c.Name, c.Status, c.Summary, c.Remediation)
+				}
+				return
+			}
+			t.Errorf("no check %s in %+v", test.check, report)
+		})
+	}
+}
