@@ -78,6 +78,7 @@ func (r *Runner) sweepSandboxes(ctx context.Context, swept *Swept) error {
 			}
 			errs = append(errs, berth.Wrap(err, "sweeping sandbox "+string(state.ID)))
 		}
+		errs = append(errs, cleanUp(ctx, provider))
 	}
 	return errors.Join(errs...)
 }
@@ -94,8 +95,12 @@ func (r *Runner) sweepSandbox(ctx context.Context, provider berth.Provider, stat
 	if recorded {
 		run = sb.Run
 	}
-	if keep, err := r.keeps(ctx, run, recorded, sb); err != nil || keep {
+	keep, err := r.keeps(ctx, run, recorded, sb)
+	if err != nil {
 		return false, err
+	}
+	if keep {
+		return false, r.keepAlive(ctx, provider, run, state)
 	}
 	if err := provider.Destroy(ctx, berth.SandboxRef{ID: state.ID, Host: state.Host, Ref: state.Ref}); err != nil {
 		return false, err
