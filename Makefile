@@ -16,7 +16,7 @@ CONTEXT     ?=
 INSTALLATION = $(or $(patsubst installation=%,%,$(filter installation=%,$(CONTEXT))),berth)
 CDK          = cd infra && "$$(../scripts/nodetools.sh)/cdk"
 
-.PHONY: help build guests functions demo test check fmt bench docs clean synth diff deploy bootstrap destroy
+.PHONY: help build guests functions demo test check fmt bench docs clean synth diff deploy bootstrap destroy emulate emulate-down
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -69,6 +69,12 @@ bootstrap: ## give a deployed installation its first key (FORCE=1 when all are l
 
 destroy: functions ## remove the deployment; the table and the bucket stay (see docs/aws.md)
 	@$(CDK) destroy --all -c arch=$(ARCH) $(CONTEXT)
+
+emulate: ## run berth on an emulator of AWS (EMULATOR=localstack or ministack, PORT=4566; see docs/localstack.md)
+	@EMULATOR=$(EMULATOR) PORT=$(PORT) scripts/emulate.sh up
+
+emulate-down: ## end what make emulate started
+	@scripts/emulate.sh down
 
 docs: ## rewrite the generated documents
 	@$(GO) run ./scripts/gendocs

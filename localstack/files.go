@@ -18,6 +18,11 @@ var Requirements []byte
 //go:embed ministack.txt
 var Ministack []byte
 
+// RunMinistack is the program that runs it.
+//
+//go:embed run_ministack.py
+var RunMinistack []byte
+
 // Plugin is the source of the Python package that goes into LocalStack.
 //
 //go:embed pyproject.toml berth_localstack/*.py

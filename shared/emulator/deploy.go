@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,6 +29,15 @@ type App struct {
 	Context map[string]string
 	// Stacks are those to deploy; none are all.
 	Stacks []string
+}
+
+// Berth is berth's own app, with functions from the folder that BuildFunctions
+// gives. Only the processor differs from a deployment to AWS, and that nothing
+// is kept when a stack goes.
+func Berth(functions string) App {
+	return App{Folder: "infra", Context: map[string]string{
+		"arch": runtime.GOARCH, "functionsDir": functions, "retainData": "false",
+	}}
 }
 
 // Outputs are those of the stacks of a deployment, by the stack's name.
@@ -130,13 +140,17 @@ func (c cdk) run(ctx context.Context, arguments ...string) error {
 	said := make(chan []string)
 	go func() {
 		var last []string
+		var told string
 		lines := bufio.NewScanner(r)
 		lines.Buffer(nil, 1<<20)
 		for lines.Scan() {
 			last = append(last, lines.Text())
 			last = last[max(0, len(last)-40):]
-			if number, of, ok := counted(lines.Text()); ok && number%10 == 0 {
-				c.progress(fmt.Sprintf("%d of %d resources", number, of))
+			if number, of, ok := counted(lines.Text()); ok {
+				if now := fmt.Sprintf("%d of %d resources", number-number%25, of); now != told && number >= 25 {
+					told = now
+					c.progress(now)
+				}
 			}
 		}
 		_, _ = io.Copy(io.Discard, r) // a line that is too long

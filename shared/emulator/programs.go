@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/berth-dev/berth/localstack"
 )
 
 const readyPoll = 50 * time.Millisecond
@@ -32,8 +34,12 @@ func (e *Emulator) runMinistack(ctx context.Context, o Options, python string) e
 
 func (e *Emulator) startMinistack(ctx context.Context, o Options, python string, port int, services string) error {
 	endpoint := fmt.Sprintf("http://127.0.0.1:%d", port)
+	program := filepath.Join(e.folder, "run_ministack.py")
+	if err := os.WriteFile(program, localstack.RunMinistack, 0o600); err != nil {
+		return err
+	}
 	return e.start(ctx, o, start{
-		name: "ministack", command: []string{python, "-m", "ministack"},
+		name: "ministack", command: []string{python, program},
 		ready: endpoint + "/_ministack/health", says: "dynamodb",
 		variables: []string{
 			"BIND_HOST=127.0.0.1", fmt.Sprintf("GATEWAY_PORT=%d", port), "SERVICES=" + services,
@@ -69,6 +75,8 @@ func (e *Emulator) runLocalStack(ctx context.Context, o Options, ministack, pyth
 			// It asks nobody and tells nobody.
 			"SKIP_SSL_CERT_DOWNLOAD=1", "DISABLE_EVENTS=1", "DNS_ADDRESS=0",
 			"LAMBDA_RUNTIME_EXECUTOR=process",
+			// A function is ready when it is made: deployments need not ask again.
+			"LAMBDA_SYNCHRONOUS_CREATE=1",
 			"PROVIDER_OVERRIDE_DYNAMODB=forward", "PROVIDER_OVERRIDE_DYNAMODBSTREAMS=forward",
 			fmt.Sprintf("BERTH_DYNAMODB_ENDPOINT=http://127.0.0.1:%d", tables),
 		},
