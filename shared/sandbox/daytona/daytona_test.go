@@ -182,3 +182,10 @@ func wantIn(t testing.TB, what, text string, parts ...string) {
 		}
 	}
 }
+
+// cut is a context that ends soon, as that of a process that dies.
+func cut(t testing.TB, after time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), after)
+	t.Cleanup(cancel)
+	return ctx
+}
