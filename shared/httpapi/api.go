@@ -38,7 +38,7 @@ var _ http.Handler = (*API)(nil)
 // New makes the handler of all routes, those of the embedded server only when
 // cfg says so. Error: invalid when cfg lacks something.
 func New(cfg Config) (*API, error) {
-	a, err := newAPI(cfg)
+	a, err := newAPI(cfg, schemas())
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func Operation(id string, cfg Config) (*API, error) {
 	if !ok || (route.Embedded && !cfg.Embedded) {
 		return nil, berth.Errorf(berth.CodeNotFound, "the route table has no operation %s", id)
 	}
-	a, err := newAPI(cfg)
+	a, err := newAPI(cfg, unschooled{})
 	if err != nil {
 		return nil, err
 	}
@@ -73,11 +73,11 @@ func (a *API) Close(ctx context.Context) error {
 	return a.transfers.Close(ctx)
 }
 
-func newAPI(cfg Config) (*API, error) {
+func newAPI(cfg Config, registry huma.Registry) (*API, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	a := bare(cfg)
+	a := bare(cfg, registry)
 	a.log = cfg.Logger
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
@@ -98,15 +98,15 @@ func newAPI(cfg Config) (*API, error) {
 }
 
 // bare is an API on which operations can be registered, and not yet called.
-func bare(cfg Config) *API {
+func bare(cfg Config, registry huma.Registry) *API {
 	a := &API{cfg: cfg, mux: http.NewServeMux()}
-	a.huma = humago.NewWithPrefix(mux{a}, Prefix, document())
+	a.huma = humago.NewWithPrefix(mux{a}, Prefix, document(registry))
 	return a
 }
 
 // Document is the OpenAPI 3.1 document of all routes.
 func Document() *huma.OpenAPI {
-	a := bare(Config{Embedded: true})
+	a := bare(Config{Embedded: true}, schemas())
 	byID := operations()
 	for _, route := range Routes {
 		byID[route.ID].add(a, route)

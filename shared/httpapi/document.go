@@ -17,10 +17,12 @@ const about = `berth runs commands, workflows and coding agents in named, sandbo
 Every error is an ` + "`application/problem+json`" + ` document with a stable ` + "`code`" + ` and all faults of the input. Lists take
 ` + "`limit`" + ` and ` + "`cursor`" + `. Environments need ` + "`If-Match`" + ` on change. Requests and answers are at most 4 MiB.`
 
+// schemas is the registry of a document that people read.
+func schemas() huma.Registry { return huma.NewMapRegistry(schemaPrefix, huma.DefaultSchemaNamer) }
+
 // document is the head of the OpenAPI document, and huma with its defaults off:
 // no routes of its own, no $schema, no formats but JSON.
-func document() huma.Config {
-	schemas := huma.NewMapRegistry(schemaPrefix, huma.DefaultSchemaNamer)
+func document(registry huma.Registry) huma.Config {
 	return huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI: "3.1.0",
@@ -30,7 +32,7 @@ func document() huma.Config {
 			},
 			Servers: []*huma.Server{{URL: Prefix}},
 			Components: &huma.Components{
-				Schemas: schemas,
+				Schemas: registry,
 				SecuritySchemes: map[string]*huma.SecurityScheme{
 					"token": {Type: "http", Scheme: "bearer", Description: "The token file of the embedded server, or a key"},
 				},

@@ -158,7 +158,7 @@ func both(t *testing.T, scenario func(t *testing.T, f *fixture, c caller)) {
 	var f *fixture
 	httpapitest.Both(t, func(t *testing.T) http.Handler {
 		f = newFixture(t)
-		return f.api
+		return f.served(t)
 	}, func(t *testing.T, do httpapitest.Do) {
 		scenario(t, f, caller{t, served.noting(t, do)})
 	})

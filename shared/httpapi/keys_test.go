@@ -36,7 +36,7 @@ func bothWithKeys(t *testing.T, scenario func(t *testing.T, f *fixture, c caller
 	var f *fixture
 	httpapitest.Both(t, func(t *testing.T) http.Handler {
 		f = newFixture(t, withKeys)
-		return f.api
+		return f.served(t)
 	}, func(t *testing.T, do httpapitest.Do) {
 		scenario(t, f, caller{t, served.noting(t, do)})
 	})

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"net/http"
@@ -73,6 +74,38 @@ func (s *routes) noting(t *testing.T, do httpapitest.Do) httpapitest.Do {
 		}
 		return resp
 	}
+}
+
+// served is the API as it is served in the way that t is of: by one handler, or
+// for events by a function for each route.
+func (f *fixture) served(t *testing.T) http.Handler {
+	if !httpapitest.AsEvents(t) {
+		return f.api
+	}
+	var mu sync.Mutex // guards functions
+	functions := map[string]*httpapi.API{}
+	function := func(route httpapi.Route) *httpapi.API {
+		mu.Lock()
+		defer mu.Unlock()
+		if functions[route.ID] == nil {
+			api, err := httpapi.Operation(route.ID, f.cfg)
+			must(t, err)
+			functions[route.ID] = api
+			t.Cleanup(func() { must(t, api.Close(context.WithoutCancel(t.Context()))) })
+		}
+		return functions[route.ID]
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, found := served.mux.Handler(r); found != "" {
+			for _, route := range httpapi.Routes {
+				if pattern(route) == found {
+					function(route).ServeHTTP(w, r)
+					return
+				}
+			}
+		}
+		f.api.ServeHTTP(w, r) // no function has it: the gateway answers
+	})
 }
 
 func (s *routes) has(route httpapi.Route) bool {
