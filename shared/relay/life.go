@@ -11,7 +11,8 @@ import (
 // Place says where a sandbox is to be on its machine.
 type Place struct {
 	Run berth.RunID
-	// Directory is the workspace, an absolute path.
+	// Directory is the workspace, an absolute path or one that begins with ~/, the
+	// home of who the daemon runs as.
 	Directory string
 	// Make makes it when it is not there.
 	Make bool

@@ -17,13 +17,14 @@ import (
 
 // knownHosts are the keys by which hosts are known.
 type knownHosts struct {
-	text     []byte
-	callback ssh.HostKeyCallback
+	text      []byte
+	callback  ssh.HostKeyCallback
+	acceptNew bool
 }
 
 // parseKnownHosts reads a known_hosts file's text. Error: invalid.
-func parseKnownHosts(text []byte) (*knownHosts, error) {
-	if len(bytes.TrimSpace(text)) == 0 {
+func parseKnownHosts(text []byte, acceptNew bool) (*knownHosts, error) {
+	if len(bytes.TrimSpace(text)) == 0 && !acceptNew {
 		return nil, berth.Errorf(berth.CodeInvalid, "there are no known hosts: without them a host cannot be told from another")
 	}
 	// The package reads files alone.
@@ -43,7 +44,7 @@ func parseKnownHosts(text []byte) (*knownHosts, error) {
 	if err != nil {
 		return nil, &berth.Error{Code: berth.CodeInvalid, Message: "the known hosts cannot be read: " + strings.ReplaceAll(err.Error(), file.Name(), "known_hosts"), Cause: err}
 	}
-	return &knownHosts{text, callback}, nil
+	return &knownHosts{text, callback, acceptNew}, nil
 }
 
 // check is the callback, with its errors in words that failure knows.
@@ -54,6 +55,8 @@ func (k *knownHosts) check(hostname string, remote net.Addr, key ssh.PublicKey) 
 	switch {
 	case errors.As(err, &mismatch) && len(mismatch.Want) > 0:
 		return fmt.Errorf("key mismatch: the host showed %s", ssh.FingerprintSHA256(key))
+	case errors.As(err, &mismatch) && k.acceptNew:
+		return nil
 	case errors.As(err, &mismatch):
 		return fmt.Errorf("key is unknown: the host showed %s", ssh.FingerprintSHA256(key))
 	case errors.As(err, &revoked):

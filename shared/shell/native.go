@@ -18,13 +18,17 @@ import (
 
 // NativeConfig is a machine for the built-in client.
 type NativeConfig struct {
-	// Destination is user@host. The port is that of the host's line in the known
-	// hosts, or 22.
+	// Destination is user@host.
 	Destination string
+	// Port is that of the host's line in the known hosts, or 22, when empty.
+	Port string
 	// Key is a private key in the format of OpenSSH or PEM, without a passphrase.
 	Key berth.SecretValue
 	// KnownHosts is the text of a known_hosts file.
 	KnownHosts []byte
+	// AcceptNew takes the key of a host that is not known. One that differs from
+	// what is known is refused all the same.
+	AcceptNew bool
 	// Dial connects; by TCP when nil.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
@@ -58,11 +62,14 @@ func NewNative(config NativeConfig) (*Native, error) {
 		}
 		return nil, berth.Errorf(berth.CodeInvalid, "the SSH key cannot be read: it is no private key in the format of OpenSSH or PEM")
 	}
-	hosts, err := parseKnownHosts(config.KnownHosts)
+	hosts, err := parseKnownHosts(config.KnownHosts, config.AcceptNew)
 	if err != nil {
 		return nil, err
 	}
-	address := net.JoinHostPort(host, hosts.port(host))
+	if config.Port == "" {
+		config.Port = hosts.port(host)
+	}
+	address := net.JoinHostPort(host, config.Port)
 	n := &Native{host: config.Destination, address: address, dial: config.Dial}
 	if n.dial == nil {
 		n.dial = (&net.Dialer{Timeout: dialLimit}).DialContext

@@ -20,6 +20,8 @@ import (
 type ProgramConfig struct {
 	// Destination is user@host, a host or an alias of the configuration.
 	Destination string
+	// Port is that of the configuration, or 22, when empty.
+	Port string
 	// ConfigFile replaces the user's own configuration when it is set.
 	ConfigFile string
 	// Path is the program; ssh of PATH when empty.
@@ -90,6 +92,9 @@ func (p *Program) args(master string) []string {
 	}
 	if p.config.ConfigFile != "" {
 		args = append(args, "-F", p.config.ConfigFile)
+	}
+	if p.config.Port != "" {
+		args = append(args, "-p", p.config.Port)
 	}
 	for _, option := range p.config.Options {
 		args = append(args, "-o", option)

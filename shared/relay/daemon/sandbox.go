@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -52,7 +53,7 @@ func (s *sandbox) agent() (*hostagent.Sandbox, error) { return s.provider.Find(s
 func (s *sandbox) Provision(ctx context.Context, p wire.Provision) (berth.SandboxState, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	dir := string(p.Directory)
+	dir := s.config.underHome(string(p.Directory))
 	if p.Make {
 		// What stands in its way is told by the provider in its own words.
 		_ = os.MkdirAll(dir, 0o755)
@@ -65,6 +66,18 @@ func (s *sandbox) Provision(ctx context.Context, p wire.Provision) (berth.Sandbo
 		s.release()
 	}
 	return state, err
+}
+
+// underHome makes a directory that begins with ~ absolute, as a shell does.
+func (c Config) underHome(dir string) string {
+	if rest, found := strings.CutPrefix(dir, "~"); found && (rest == "" || rest[0] == '/') {
+		for _, entry := range c.Environ {
+			if home, found := strings.CutPrefix(entry, "HOME="); found && filepath.IsAbs(home) {
+				return filepath.Join(home, rest)
+			}
+		}
+	}
+	return dir
 }
 
 // Describe is what is known of the sandbox now.

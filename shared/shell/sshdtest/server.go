@@ -49,6 +49,17 @@ const Alias = "box"
 // BERTH_REQUIRE names sshd.
 func Start(t testing.TB, options ...string) *Server {
 	t.Helper()
+	return start(t, nil, options)
+}
+
+// StartFor is Start of a server that takes the same client's key as owner.
+func StartFor(t testing.TB, owner *Server) *Server {
+	t.Helper()
+	return start(t, owner, nil)
+}
+
+func start(t testing.TB, owner *Server, options []string) *Server {
+	t.Helper()
 	sshd := find(t)
 	current, err := user.Current()
 	if err != nil {
@@ -67,6 +78,9 @@ func Start(t testing.TB, options ...string) *Server {
 	}
 	host := newKey(t)
 	client := newKey(t)
+	if owner != nil {
+		client = keyPair{owner.Key, owner.Public}
+	}
 	s.Key, s.Public = client.private, client.public
 	write := func(name string, text []byte) string {
 		path := filepath.Join(dir, name)

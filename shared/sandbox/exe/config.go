@@ -1,0 +1,67 @@
+package exe
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/relay"
+)
+
+// Shell is a connection to the lobby or to a VM.
+type Shell interface {
+	relay.Shell
+	io.Closer
+}
+
+// Lobby is where exe.dev takes its commands.
+const Lobby = "exe.dev"
+
+// Workspace is the home of the user of exe's own image.
+const Workspace = "/home/exedev"
+
+// Config is what a Provider needs.
+type Config struct {
+	Installation berth.InstallationID
+	// Lobby is a connection to the lobby, which takes exe's commands and no shell's.
+	Lobby Shell
+	// Connect makes the connection to a VM: a host or user@host, and a port.
+	Connect func(ctx context.Context, destination, port string) (Shell, error)
+	// Guest is the guest's program for linux on an architecture.
+	Guest func(arch string) ([]byte, error)
+	// Workspace is where commands start, absolute or with ~ for the user's home;
+	// Workspace when empty.
+	Workspace string
+	// Patience is how long one Provision waits for a VM before it says creating;
+	// StartLimit how long a VM may take in all before it is given up. Twenty
+	// seconds and three minutes when zero.
+	Patience, StartLimit time.Duration
+	// CommandLimit bounds one command of the lobby; a minute when zero.
+	CommandLimit time.Duration
+	Clock        berth.Clock  // the system's when nil
+	Logger       *slog.Logger // none when nil
+}
+
+func (c Config) withDefaults() Config {
+	if c.Workspace == "" {
+		c.Workspace = Workspace
+	}
+	if c.Patience == 0 {
+		c.Patience = 20 * time.Second
+	}
+	if c.StartLimit == 0 {
+		c.StartLimit = 3 * time.Minute
+	}
+	if c.CommandLimit == 0 {
+		c.CommandLimit = time.Minute
+	}
+	if c.Clock == nil {
+		c.Clock = berth.SystemClock{}
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}

@@ -1,0 +1,60 @@
+package exetest
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/berth-dev/berth/shared/shell/sshdtest"
+)
+
+// VM is one VM: an OpenSSH server whose sessions have a home of their own.
+type VM struct {
+	Name    string
+	SSH     *sshdtest.Server
+	Tags    []string
+	Comment string
+	Image   string
+	Created time.Time
+}
+
+var endsInDigits = regexp.MustCompile(`-[0-9]+$`)
+
+// start makes the VM, which answers later when faults say so.
+func (s *Server) start(v *VM, f Faults) {
+	v.SSH = sshdtest.StartFor(s.t, s.box)
+	if f.NeverStarts || f.SlowStart > 0 {
+		v.SSH.Refuse(true)
+	}
+	if f.SlowStart > 0 && !f.NeverStarts {
+		time.AfterFunc(f.SlowStart, func() { v.SSH.Refuse(false) })
+	}
+}
+
+// remove ends the VM with all that runs in it: its home is gone, and its
+// processes end when they see that.
+func (v *VM) remove() {
+	v.SSH.Refuse(true)
+	v.SSH.Cut()
+	_ = os.RemoveAll(v.SSH.Home)
+	for deadline := time.Now().Add(30 * time.Second); len(v.Processes()) > 0 && time.Now().Before(deadline); {
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// Processes are those of the VM's sandboxes that live.
+func (v *VM) Processes() []int {
+	var pids []int
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if err == nil && bytes.Contains(b, []byte(v.SSH.Home+"/")) {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}

@@ -1,0 +1,118 @@
+//go:build linux
+
+package exe_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/sandbox/exe"
+	"github.com/berth-dev/berth/shared/sandbox/exe/exetest"
+	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
+	"github.com/berth-dev/berth/shared/shell"
+)
+
+// rig is a provider with its exe.dev.
+type rig struct {
+	server  *exetest.Server
+	config  func() exe.Config
+	present *exe.Provider
+}
+
+func newRig(t *testing.T, change func(*exe.Config)) *rig {
+	t.Helper()
+	r := &rig{server: exetest.New(t)}
+	guest := sandboxtest.BuildGuest(t)
+	native := func(user, port string, known []byte) (exe.Shell, error) {
+		return shell.NewNative(shell.NativeConfig{Destination: user, Port: port, Key: berth.NewSecretValue(r.server.Key), KnownHosts: known, AcceptNew: known == nil})
+	}
+	r.config = func() exe.Config {
+		lobby, err := native(r.server.User()+"@127.0.0.1", r.server.Port, r.server.KnownHosts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		config := exe.Config{
+			// Each VM is this machine, with a home of its own.
+			Installation: "test", Lobby: lobby, Workspace: "~/exedev",
+			Connect: func(_ context.Context, destination, port string) (exe.Shell, error) {
+				return native(destination, port, nil)
+			},
+			Guest: func(string) ([]byte, error) { return os.ReadFile(guest) },
+		}
+		if change != nil {
+			change(&config)
+		}
+		return config
+	}
+	r.present = exe.New(r.config())
+	t.Cleanup(func() { r.present.Close() })
+	return r
+}
+
+// reopen is the next server.
+func (r *rig) reopen() *exe.Provider {
+	r.present.Close()
+	r.present = exe.New(r.config())
+	return r.present
+}
+
+func (r *rig) vm(t testing.TB, id berth.SandboxID) *exetest.VM {
+	t.Helper()
+	v := r.server.VMs()["berth-"+string(id)+"-vm"]
+	if v == nil {
+		t.Fatalf("there is no VM of sandbox %s", id)
+	}
+	return v
+}
+
+var lastID atomic.Int64
+
+func spec(testing.TB) berth.SandboxSpec {
+	n := "00000000" + strings.ToLower(strconv.FormatInt(lastID.Add(1), 10))
+	return berth.SandboxSpec{
+		ID: berth.SandboxID("01arz3ndektsv4rrff" + n[len(n)-8:]), Installation: "test", Run: "01arz3ndektsv4rrffq69g5fav",
+		Environment: berth.Environment{Provider: berth.ProviderExe},
+	}
+}
+
+func bounded(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// provision goes on until the sandbox is more than creating.
+func (r *rig) provision(t *testing.T, spec berth.SandboxSpec) (berth.SandboxState, error) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		state, err := r.present.Provision(bounded(t), spec)
+		if err != nil || state.Status != berth.SandboxCreating {
+			return state, err
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("it is still being made: %+v", state)
+		}
+	}
+}
+
+// processes lists the living processes whose command line holds text.
+func processes(text string) []int {
+	var pids []int
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if err == nil && bytes.Contains(b, []byte(text)) {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}

@@ -1,0 +1,209 @@
+package exe
+
+import (
+	"context"
+	"sort"
+	"time"
+
+	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/relay"
+)
+
+// Provision makes the VM and the sandbox in it, or goes on with the VM that is
+// there. While the VM does not answer yet its status is creating. When it cannot
+// be made, or does not come up, it is removed.
+func (p *Provider) Provision(ctx context.Context, spec berth.SandboxSpec) (berth.SandboxState, error) {
+	if !berth.IsULID(string(spec.ID)) {
+		return berth.SandboxState{}, berth.FieldErrorf(berth.CodeInvalid, "sandbox", "must be a lower-case ULID")
+	}
+	v, err := p.find(ctx, spec.ID)
+	if berth.CodeOf(err) == berth.CodeNotFound {
+		v, err = p.create(ctx, spec)
+	}
+	if err != nil {
+		return berth.SandboxState{}, err
+	}
+	ref := berth.SandboxRef{ID: spec.ID, Ref: v.ref()}
+	waiting, cancel := context.WithTimeout(ctx, p.config.Patience)
+	defer cancel()
+	state, err := p.Sandboxes.Provision(waiting, ref, relay.Place{Run: spec.Run, Directory: p.config.Workspace, Make: true})
+	switch {
+	case err == nil && state.Status != berth.SandboxFailed:
+		return p.told(v, state), nil
+	case err == nil:
+		return p.abandon(ctx, spec, *state.Reason)
+	case ctx.Err() != nil:
+		// Who cancels destroys by the name; who died comes again.
+		return berth.SandboxState{}, err
+	case berth.CodeOf(err) == berth.CodeNotFound:
+		return p.abandon(ctx, spec, berth.Reason{Code: berth.ReasonLost, Message: "the VM was removed while it was being made"})
+	case !starting(err):
+		return p.abandon(ctx, spec, berth.Reason{Code: berth.ReasonProvisionFailed, Message: err.Error()})
+	case p.config.Clock.Now().Sub(v.createdAt()) > p.config.StartLimit:
+		return p.abandon(ctx, spec, berth.Reason{
+			Code: berth.ReasonProvisionFailed, Message: "the VM did not answer within " + p.config.StartLimit.String() + ": " + err.Error(),
+			Remediation: "Try again; when it lasts, see whether the image starts an SSH session.",
+		})
+	}
+	return p.creating(v), nil
+}
+
+// starting reports whether err is one of a VM that is not up yet.
+func starting(err error) bool {
+	switch berth.CodeOf(err) {
+	case berth.CodeUnavailable, berth.CodeTimedOut, berth.CodeInvalid, berth.CodeForbidden:
+		return true // names resolve late, and keys are known late
+	}
+	return false
+}
+
+// create asks the lobby for the VM. Whatever it answers, a VM that it may have
+// made all the same is removed again, but for an answer that never came: then the
+// next Provision finds it.
+func (p *Provider) create(ctx context.Context, spec berth.SandboxSpec) (vm, error) {
+	name := nameOf(spec.ID)
+	words := []string{
+		"new", "--json", "--name=" + name, "--tag", "berth",
+		"--comment=" + label{p.config.Installation, spec.Run}.text(), "--no-email",
+	}
+	if o := spec.Environment.Exe; o != nil && o.Image != "" {
+		words = append(words, "--image="+o.Image)
+	}
+	var v vm
+	err := p.lobby.run(ctx, &v, words...)
+	if err == nil && (v.Name != name || v.Dest == "" && v.Host == "") {
+		err = berth.Errorf(berth.CodeUnavailable, "exe.dev made another VM than %s, or says nothing of how to reach it", name)
+	}
+	if err == nil {
+		if v.CreatedAt == "" {
+			v.CreatedAt = p.config.Clock.Now().Format(time.RFC3339)
+		}
+		return v, nil
+	}
+	if berth.CodeOf(err) == berth.CodeConflict {
+		// The answer to an earlier question was lost; or the name is another's, whose
+		// VM is not to be removed.
+		if v, findErr := p.find(ctx, spec.ID); findErr == nil {
+			return v, nil
+		}
+		return vm{}, err
+	}
+	if removeErr := p.remove(ctx, spec.ID); removeErr != nil {
+		p.config.Logger.Warn("a VM that could not be made may be left; it is swept later", "vm", name, "error", removeErr)
+	}
+	return vm{}, err
+}
+
+// removeLimit is for a removal after a failure, which the end of ctx does not stop.
+const removeLimit = 2 * time.Minute
+
+func (p *Provider) remove(ctx context.Context, id berth.SandboxID) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeLimit)
+	defer cancel()
+	return p.Destroy(ctx, berth.SandboxRef{ID: id})
+}
+
+func (p *Provider) abandon(ctx context.Context, spec berth.SandboxSpec, reason berth.Reason) (berth.SandboxState, error) {
+	err := p.remove(ctx, spec.ID)
+	return berth.SandboxState{ID: spec.ID, Run: spec.Run, Status: berth.SandboxFailed, Reason: &reason}, err
+}
+
+func (p *Provider) creating(v vm) berth.SandboxState {
+	id, _ := sandboxOf(v.Name)
+	return berth.SandboxState{
+		ID: id, Run: v.label().Run, Status: berth.SandboxCreating, Ref: v.ref(), CreatedAt: v.createdAt(), Detail: "the VM is starting",
+	}
+}
+
+// told is a daemon's state as this provider tells it.
+func (p *Provider) told(v vm, state berth.SandboxState) berth.SandboxState {
+	state.Ref, state.Hint = v.ref(), hint(v.ref(), state.Workspace)
+	return state
+}
+
+// Describe returns status gone for a VM that is not there, and creating for one
+// that does not answer yet.
+func (p *Provider) Describe(ctx context.Context, ref berth.SandboxRef) (berth.SandboxState, error) {
+	v, err := p.find(ctx, ref.ID)
+	if berth.CodeOf(err) == berth.CodeNotFound {
+		return berth.SandboxState{ID: ref.ID, Status: berth.SandboxGone}, nil
+	}
+	if err != nil {
+		return berth.SandboxState{}, err
+	}
+	return p.describe(ctx, v, ref.ID)
+}
+
+func (p *Provider) describe(ctx context.Context, v vm, id berth.SandboxID) (berth.SandboxState, error) {
+	young := p.config.Clock.Now().Sub(v.createdAt()) < p.config.StartLimit
+	asking, cancel := context.WithTimeout(ctx, p.config.Patience)
+	defer cancel()
+	state, err := p.Sandboxes.Describe(asking, berth.SandboxRef{ID: id, Ref: v.ref()})
+	switch {
+	case err == nil && state.Status != berth.SandboxGone:
+		return p.told(v, state), nil
+	case ctx.Err() != nil, err != nil && !starting(err):
+		return state, err
+	case young:
+		return p.creating(v), nil
+	}
+	state = p.creating(v)
+	state.Status, state.Detail = berth.SandboxFailed, ""
+	state.Reason = &berth.Reason{Code: berth.ReasonLost, Message: "the VM is there and does not answer"}
+	return state, nil
+}
+
+// Start makes a stopped or failed sandbox ready again.
+func (p *Provider) Start(ctx context.Context, ref berth.SandboxRef) (berth.SandboxState, error) {
+	v, err := p.find(ctx, ref.ID)
+	if err != nil {
+		return berth.SandboxState{}, err
+	}
+	state, err := p.Sandboxes.Start(ctx, berth.SandboxRef{ID: ref.ID, Ref: v.ref()})
+	if err != nil {
+		return state, err
+	}
+	return p.told(v, state), nil
+}
+
+// Destroy removes the VM by its name, whether it answers or not. Another
+// installation's VM is let be.
+func (p *Provider) Destroy(ctx context.Context, ref berth.SandboxRef) error {
+	v, err := p.find(ctx, ref.ID)
+	if err == nil {
+		err = p.lobby.remove(ctx, v.Name)
+	}
+	if err != nil && berth.CodeOf(err) != berth.CodeNotFound {
+		return berth.Wrap(err, "removing the VM of sandbox "+string(ref.ID))
+	}
+	p.Sandboxes.Forget(ref.ID)
+	if err == nil {
+		p.leave(v.ref())
+	}
+	if ref.Ref != "" {
+		p.leave(ref.Ref)
+	}
+	return nil
+}
+
+// List returns the VMs whose comment names this installation.
+func (p *Provider) List(ctx context.Context) ([]berth.SandboxState, error) {
+	all, err := p.lobby.list(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	var states []berth.SandboxState
+	for _, v := range all {
+		id, ours := sandboxOf(v.Name)
+		if !ours || v.label().Installation != p.config.Installation {
+			continue
+		}
+		state, err := p.describe(ctx, v, id)
+		if err != nil {
+			return nil, err
+		}
+		states = append(states, state)
+	}
+	sort.Slice(states, func(i, j int) bool { return states[i].ID < states[j].ID })
+	return states, nil
+}
