@@ -110,6 +110,9 @@ func (f *follower) progress(e berth.Event) {
 	now := f.clock.Now()
 	switch e.Kind {
 	case berth.EventRunStatus:
+		if e.Status == string(berth.RunQueued) && e.Reason != nil {
+			f.view.Note("berth: queued: %s", terminal.Clean(e.Reason.Message))
+		}
 		if !berth.RunStatus(e.Status).Ended() {
 			f.view.Busy(e.Status, now)
 		}

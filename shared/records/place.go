@@ -33,6 +33,9 @@ type place struct {
 // on the host: who took it has died if it takes longer.
 const placeLease = 10 * time.Minute
 
+// maxPlaces bounds the item that they are kept in, stopped sandboxes included.
+const maxPlaces = 500
+
 const prefixPlaces = "host/"
 
 func placeScope(id berth.HostID) string { return prefixPlaces + string(id) }
@@ -66,7 +69,7 @@ func (p places) usage() Usage {
 // fits reports whether a host with a capacity has room beside what is held.
 func (p places) fits(capacity berth.HostCapacity, d berth.Demand) bool {
 	u := p.usage()
-	return len(p.Held) < maxRoom && u.CPU+d.CPU <= capacity.CPU && d.MemoryBytes <= capacity.MemoryBytes-u.MemoryBytes
+	return len(p.Held) < maxPlaces && u.CPU+d.CPU <= capacity.CPU && d.MemoryBytes <= capacity.MemoryBytes-u.MemoryBytes
 }
 
 // ListUsage returns what is taken of every host that has joined.
@@ -183,7 +186,11 @@ func (s *Store) ClosePlaces(ctx context.Context, host berth.HostID, force bool) 
 		for _, id := range there[:min(len(there), shown)] {
 			names = append(names, string(id))
 		}
-		return there, berth.Errorf(berth.CodeConflict, "host %s has %d sandboxes: %s", host, len(there), strings.Join(names, ", "))
+		noun := "sandboxes"
+		if len(there) == 1 {
+			noun = "sandbox"
+		}
+		return there, berth.Errorf(berth.CodeConflict, "host %s has %d %s: %s", host, len(there), noun, strings.Join(names, ", "))
 	}
 	return there, err
 }

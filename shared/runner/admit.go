@@ -83,9 +83,6 @@ func (r *Runner) queue(ctx context.Context, s State, why string) (State, error) 
 			return records.ErrUnchanged
 		}
 		c.Head.Reason = &berth.Reason{Code: berth.ReasonNoRoom, Message: why}
-		if c.Head.Status == berth.RunQueued {
-			c.Event(berth.Event{Kind: berth.EventNotice, Message: why})
-		}
 		c.SetStatus(berth.RunQueued)
 		return nil
 	})
