@@ -43,6 +43,9 @@ type Pace struct {
 	// Patience and FirstPause are the client's: how long one call is repeated, 2
 	// minutes, and the first pause of that, 500 ms.
 	Patience, FirstPause time.Duration
+	// Relay is how long a request to the guest goes on dialling: 45 s. A toolbox
+	// comes and goes with the proxy before it.
+	Relay time.Duration
 	// Gone is how long Destroy waits for the sandbox's end: 5 s. Daytona may take an
 	// hour, and no run waits for that.
 	Gone time.Duration
@@ -65,5 +68,6 @@ func (c *Config) setDefaults() {
 	orElse(&c.Pace.Snapshot, 10*time.Minute)
 	orElse(&c.Pace.Start, 5*time.Minute)
 	orElse(&c.Pace.Poll, 200*time.Millisecond)
+	orElse(&c.Pace.Relay, 45*time.Second)
 	orElse(&c.Pace.Gone, 5*time.Second)
 }

@@ -189,3 +189,5 @@ func cut(t testing.TB, after time.Duration) context.Context {
 	t.Cleanup(cancel)
 	return ctx
 }
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }

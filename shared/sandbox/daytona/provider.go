@@ -39,13 +39,9 @@ func New(config Config) (*Provider, error) {
 		return nil, berth.Wrap(err, "opening the provider daytona")
 	}
 	p := &Provider{config: config, client: client, closed: make(chan struct{}), boxes: map[berth.SandboxID]*box{}}
-	p.Sandboxes = relay.New(relay.Config{Dial: p.dial, Patience: relayPatience, Clock: config.Clock})
+	p.Sandboxes = relay.New(relay.Config{Dial: p.dial, Patience: config.Pace.Relay, Clock: config.Clock})
 	return p, nil
 }
-
-// relayPatience is how long a request goes on dialling: a toolbox comes and goes
-// with the proxy before it.
-const relayPatience = 45 * time.Second
 
 var _ berth.Provider = (*Provider)(nil)
 

@@ -72,3 +72,10 @@ func stepsOf(states []string, from time.Time, each time.Duration) []step {
 	}
 	return steps
 }
+
+// ClearScripts forgets those that nothing was created for.
+func (s *Server) ClearScripts() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.scripts = scripts{}
+}
