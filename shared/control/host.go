@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/berth-dev/berth/shared/access"
@@ -119,12 +120,35 @@ func (p *Plane) RemoveHost(ctx context.Context, id berth.HostID, force bool) err
 	if err := p.Secrets.Delete(ctx, bearerOf(id)); err != nil {
 		return berth.Wrap(err, "deleting the bearer of host "+string(id))
 	}
+	if err := p.loseAll(ctx, id, there); err != nil {
+		return err
+	}
+	return p.Records.DeleteHost(ctx, id)
+}
+
+// loseAll gives up the sandboxes of a host: those that hold a place there, and
+// whatever else is recorded as being there.
+func (p *Plane) loseAll(ctx context.Context, id berth.HostID, there []berth.SandboxID) error {
+	for cursor := ""; ; {
+		page, next, err := p.Records.ListHostSandboxes(ctx, id, berth.MaxQueryLimit, cursor)
+		if err != nil {
+			return err
+		}
+		for _, sb := range page {
+			if sb.Status != berth.SandboxDestroyed && !slices.Contains(there, sb.ID) {
+				there = append(there, sb.ID)
+			}
+		}
+		if cursor = next; cursor == "" {
+			break
+		}
+	}
 	for _, sandbox := range there {
 		if err := p.lose(ctx, sandbox, "host "+string(id)+" was removed"); err != nil {
 			return berth.Wrap(err, "giving sandbox "+string(sandbox)+" up")
 		}
 	}
-	return p.Records.DeleteHost(ctx, id)
+	return nil
 }
 
 // lose gives a sandbox up, and the run that it has.

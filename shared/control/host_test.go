@@ -122,10 +122,14 @@ func TestAJoinThatIsRefusedSaysWhyAndLeavesTheTokenGood(t *testing.T) {
 			c.err = berth.FieldErrorf(berth.CodeInvalid, "bearer", "is refused")
 		}, berth.CodeInvalid, "bearer", "refused"},
 		"an agent of another installation": {func(c *caller, _ *berth.HostJoin) { c.answer.Installation = "other" }, berth.CodeConflict, "address", "another installation: other"},
-		"a provider that it does not serve": {func(c *caller, _ *berth.HostJoin) { delete(c.answer.Providers, docker) },
-			berth.CodeInvalid, "providers[0]", "is not served"},
-		"an engine that does not work": {func(c *caller, _ *berth.HostJoin) { c.answer.Providers[docker] = "no socket" },
-			berth.CodeInvalid, "providers[0]", "no socket"},
+		"a provider that it does not serve": {
+			func(c *caller, _ *berth.HostJoin) { delete(c.answer.Providers, docker) },
+			berth.CodeInvalid, "providers[0]", "is not served",
+		},
+		"an engine that does not work": {
+			func(c *caller, _ *berth.HostJoin) { c.answer.Providers[docker] = "no socket" },
+			berth.CodeInvalid, "providers[0]", "no socket",
+		},
 		"more cores than there are":  {func(_ *caller, j *berth.HostJoin) { j.CPU = 9 }, berth.CodeInvalid, "cpu", "8 cores"},
 		"more memory than there is":  {func(_ *caller, j *berth.HostJoin) { j.MemoryBytes = 17e9 }, berth.CodeInvalid, "memory_bytes", "16000000000"},
 		"a store that does not keep": {func(c *caller, _ *berth.HostJoin) { c.err = errors.New("broken") }, berth.CodeInternal, "", "calling host eu-1 back"},
@@ -215,6 +219,26 @@ func TestATokenIsGoodOnceAndForTenMinutesAndNotAfterRemoval(t *testing.T) {
 	wantCode(t, "a token of a removed host", err, berth.CodeUnauthenticated)
 }
 
+func TestAnAgentThatIsAHostAlreadyIsRefused(t *testing.T) {
+	t.Parallel()
+	p, c, _ := hosting(t)
+	if _, err := p.JoinHost(t.Context(), join(p.add("eu-1"))); err != nil {
+		t.Fatal(err)
+	}
+	token := p.add("eu-2")
+	_, err := p.JoinHost(t.Context(), join(token))
+	wantCode(t, "joining twice", err, berth.CodeConflict)
+	if !strings.Contains(err.Error(), "host eu-1") || len(c.calls) != 1 || p.bearer("eu-1") == "" {
+		t.Errorf("refused with %v after %d calls", err, len(c.calls))
+	}
+	if err := p.RemoveHost(t.Context(), "eu-1", false); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.JoinHost(t.Context(), join(token)); err != nil {
+		t.Errorf("after the removal: %v", err)
+	}
+}
+
 func TestAJoinOnTheWayKeepsOthersOut(t *testing.T) {
 	t.Parallel()
 	p, c, clock := hosting(t)
@@ -253,12 +277,21 @@ func TestAHostIsRemovedByForceWhileSandboxesAreOnIt(t *testing.T) {
 	if taken, err := p.Records.TakePlace(t.Context(), joined.Host, sb.ID, berth.Demand{CPU: 1}); err != nil || !taken {
 		t.Fatal(taken, err)
 	}
+	// One more is recorded there that lost its place.
+	stray, err := p.Records.CreateSandbox(t.Context(), berth.Sandbox{
+		ID: berth.SandboxID(p.IDs.NewID()), Provider: berth.ProviderDocker, Host: "eu-1", Status: berth.SandboxStopped,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	wantCode(t, "RemoveHost with a sandbox there", p.RemoveHost(t.Context(), "eu-1", false), berth.CodeConflict)
 	if err := p.RemoveHost(t.Context(), "eu-1", true); err != nil {
 		t.Fatal(err)
 	}
-	if now := p.sandbox(sb.ID); now.Status != berth.SandboxDestroyed || now.Reason == nil || now.Reason.Code != berth.ReasonLost {
-		t.Errorf("its sandbox is %+v", now)
+	for _, id := range []berth.SandboxID{sb.ID, stray.ID} {
+		if now := p.sandbox(id); now.Status != berth.SandboxDestroyed || now.Reason == nil || now.Reason.Code != berth.ReasonLost {
+			t.Errorf("its sandbox is %+v", now)
+		}
 	}
 	if _, err := p.Records.FindHost(t.Context(), "eu-1"); berth.CodeOf(err) != berth.CodeNotFound || p.bearer("eu-1") != "" {
 		t.Errorf("left: %v, bearer %q", err, p.bearer("eu-1"))

@@ -49,7 +49,8 @@ const (
 // its key, and uses the token up. A join that is refused leaves the token as it
 // was. Errors: invalid, with every fault, or with what the call back found;
 // unauthenticated for a token that is not known or has expired; conflict for one
-// that was used, and for an agent of another installation; unavailable.
+// that was used, and for an agent of another installation or that is a host
+// already; unavailable.
 func (p *Plane) JoinHost(ctx context.Context, join berth.HostJoin) (joined berth.JoinedHost, err error) {
 	if p.Caller == nil {
 		return joined, berth.Errorf(berth.CodeUnsupported, "this server takes no hosts")
@@ -68,6 +69,9 @@ func (p *Plane) JoinHost(ctx context.Context, join berth.HostJoin) (joined berth
 			p.refuseJoin(ctx, host)
 		}
 	}()
+	if err := p.checkTwin(ctx, claim.Host, join); err != nil {
+		return joined, err
+	}
 	call := HostCall{Address: join.Address, Fingerprint: join.Fingerprint, Bearer: berth.NewSecretValue([]byte(join.Bearer))}
 	answer, err := p.Caller.Call(ctx, call)
 	if err != nil {
@@ -80,6 +84,23 @@ func (p *Plane) JoinHost(ctx context.Context, join berth.HostJoin) (joined berth
 		return joined, berth.Wrap(err, "keeping the bearer of host "+string(claim.Host))
 	}
 	return p.completeJoin(ctx, claim, host, join)
+}
+
+// checkTwin refuses an agent that is a host already: its machine would count twice.
+func (p *Plane) checkTwin(ctx context.Context, id berth.HostID, join berth.HostJoin) error {
+	hosts, err := p.Records.AllHosts(ctx)
+	if err != nil {
+		return err
+	}
+	for _, h := range hosts {
+		if h.ID != id && h.JoinedAt != nil && h.Fingerprint == join.Fingerprint {
+			return &berth.Error{
+				Code: berth.CodeConflict, Field: "fingerprint", Message: "is that of host " + string(h.ID) + ", which has joined",
+				Remediation: "Remove that host first: berth host rm " + string(h.ID),
+			}
+		}
+	}
+	return nil
 }
 
 // checkAnswer compares what the agent says with what it joined with.

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -46,9 +47,10 @@ func newHosts(f *fixture) (*control.Plane, *answers) {
 
 const capacity = `"cpu":8,"memory_bytes":34359738368,"disk_bytes":0,"architecture":"amd64","version":"1.0.0"`
 
+// joinBody is of another machine for each token.
 func joinBody(token string) string {
-	return fmt.Sprintf(`{"token":%q,"address":"https://10.0.0.7:7443","fingerprint":"sha256:%s","bearer":%q,"providers":["docker"],"labels":{"zone":"b","disk":"ssd"},%s}`,
-		token, strings.Repeat("ab", 32), strings.Repeat("b", 43), capacity)
+	return fmt.Sprintf(`{"token":%q,"address":"https://10.0.0.7:7443","fingerprint":"sha256:%x","bearer":%q,"providers":["docker"],"labels":{"zone":"b","disk":"ssd"},%s}`,
+		token, sha256.Sum256([]byte(token)), strings.Repeat("b", 43), capacity)
 }
 
 // joined adds a host and lets it join, and returns its key.
