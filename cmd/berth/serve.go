@@ -24,6 +24,8 @@ type serveFlags struct {
 	agent                     embedded.Agent
 	agentProviders            []string
 	github                    embedded.GitHub
+	ssh                       string
+	sshConfigs                []string
 }
 
 func serveCommand(a *app) *cobra.Command {
@@ -56,11 +58,13 @@ on this machine find it, and its token, there.`,
 	flags.StringVar(&f.agent.TokenFile, "agent-token-file", "", "`file` that holds the agent's token")
 	flags.StringSliceVar(&f.agentProviders, "agent-provider", []string{string(berth.ProviderDocker)}, "`provider` of the agent to use; may be repeated")
 	githubFlags(flags, &f.github)
+	sshFlags(flags, &f)
 	flags.StringVar(&f.idle, "idle", "", "end after this `time` without work, such as 15m; never unless given")
 	flags.BoolVar(&f.background, "background", false, "log to the data folder and end when idle")
 	_ = flags.MarkHidden("background")
 	_ = cmd.RegisterFlagCompletionFunc("environment", a.completeEnvironments)
 	_ = cmd.RegisterFlagCompletionFunc("docker", cobra.FixedCompletions([]string{dockerAuto, dockerOff}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("ssh", cobra.FixedCompletions([]string{sshAuto, sshOff}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("agent-provider", cobra.FixedCompletions(providerNames(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -133,8 +137,16 @@ func (a *app) serveOptions(f serveFlags) (embedded.Options, error) {
 	if err != nil {
 		return none, err
 	}
+	hosts, err := a.ssh(f)
+	if err != nil {
+		return none, err
+	}
+	account, err := a.exe()
+	if err != nil {
+		return none, err
+	}
 	return embedded.Options{
-		Docker: engine, Agent: agent, DataDir: dir, ConfigDir: filepath.Join(a.configHome(), "berth"), Listen: f.listen,
+		SSH: hosts, Exe: account, Docker: engine, Agent: agent, DataDir: dir, ConfigDir: filepath.Join(a.configHome(), "berth"), Listen: f.listen,
 		Environment: berth.EnvironmentID(f.environment), AllowLocal: f.allowLocal, Idle: idle, Clock: a.clock,
 		GitHub: a.github(f.github), Daytona: a.daytona(), Sprites: a.sprites(),
 	}, nil

@@ -27,6 +27,10 @@ type Options struct {
 	Daytona Daytona
 	// Sprites is the account of provider sprites.
 	Sprites Sprites
+	// SSH is about hosts that the server's user can reach.
+	SSH SSH
+	// Exe is the account of provider exe.
+	Exe Exe
 	// Agent, with a URL, gives the server the providers of a host agent.
 	Agent Agent
 	// GitHub reads private repositories.

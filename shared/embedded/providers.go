@@ -27,7 +27,7 @@ func openProviders(p paths, o Options, s stores, logger *slog.Logger) ([]berth.P
 	if err != nil {
 		return nil, err
 	}
-	return append(all, sprite), nil
+	return append(all, sprite, openSSH(o, s, logger), openExe(o, s, logger)), nil
 }
 
 // openLocal makes the local provider when the options turn it on. It needs Linux;

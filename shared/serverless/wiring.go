@@ -109,6 +109,8 @@ func (w *Wiring) openProviders() (control.Providers, error) {
 		}),
 		cloud,
 		sprite,
+		w.openSSH(),
+		w.openExe(),
 	), nil
 }
 

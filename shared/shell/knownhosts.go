@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
@@ -17,14 +18,19 @@ import (
 
 // knownHosts are the keys by which hosts are known.
 type knownHosts struct {
-	text      []byte
-	callback  ssh.HostKeyCallback
-	acceptNew bool
+	text        []byte
+	callback    ssh.HostKeyCallback
+	fingerprint string
+	acceptNew   bool
+
+	mu       sync.Mutex // guards accepted
+	accepted string     // the fingerprint of the key that was new
 }
 
 // parseKnownHosts reads a known_hosts file's text. Error: invalid.
-func parseKnownHosts(text []byte, acceptNew bool) (*knownHosts, error) {
-	if len(bytes.TrimSpace(text)) == 0 && !acceptNew {
+func parseKnownHosts(config NativeConfig) (*knownHosts, error) {
+	text := config.KnownHosts
+	if len(bytes.TrimSpace(text)) == 0 && !config.AcceptNew && config.Fingerprint == "" {
 		return nil, berth.Errorf(berth.CodeInvalid, "there are no known hosts: without them a host cannot be told from another")
 	}
 	// The package reads files alone.
@@ -44,11 +50,14 @@ func parseKnownHosts(text []byte, acceptNew bool) (*knownHosts, error) {
 	if err != nil {
 		return nil, &berth.Error{Code: berth.CodeInvalid, Message: "the known hosts cannot be read: " + strings.ReplaceAll(err.Error(), file.Name(), "known_hosts"), Cause: err}
 	}
-	return &knownHosts{text, callback, acceptNew}, nil
+	return &knownHosts{text: text, callback: callback, fingerprint: config.Fingerprint, acceptNew: config.AcceptNew}, nil
 }
 
 // check is the callback, with its errors in words that failure knows.
 func (k *knownHosts) check(hostname string, remote net.Addr, key ssh.PublicKey) error {
+	if k.fingerprint != "" {
+		return k.same(k.fingerprint, key)
+	}
 	err := k.callback(hostname, remote, key)
 	var mismatch *knownhosts.KeyError
 	var revoked *knownhosts.RevokedError
@@ -56,13 +65,25 @@ func (k *knownHosts) check(hostname string, remote net.Addr, key ssh.PublicKey) 
 	case errors.As(err, &mismatch) && len(mismatch.Want) > 0:
 		return fmt.Errorf("key mismatch: the host showed %s", ssh.FingerprintSHA256(key))
 	case errors.As(err, &mismatch) && k.acceptNew:
-		return nil
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if k.accepted == "" {
+			k.accepted = ssh.FingerprintSHA256(key)
+		}
+		return k.same(k.accepted, key)
 	case errors.As(err, &mismatch):
 		return fmt.Errorf("key is unknown: the host showed %s", ssh.FingerprintSHA256(key))
 	case errors.As(err, &revoked):
 		return fmt.Errorf("key mismatch: the key %s is revoked", ssh.FingerprintSHA256(key))
 	}
 	return err
+}
+
+func (k *knownHosts) same(fingerprint string, key ssh.PublicKey) error {
+	if shown := ssh.FingerprintSHA256(key); shown != fingerprint {
+		return fmt.Errorf("key mismatch: the host showed %s in place of %s", shown, fingerprint)
+	}
+	return nil
 }
 
 // algorithms are those of the keys by which the host is known: it may have

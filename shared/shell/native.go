@@ -26,8 +26,11 @@ type NativeConfig struct {
 	Key berth.SecretValue
 	// KnownHosts is the text of a known_hosts file.
 	KnownHosts []byte
-	// AcceptNew takes the key of a host that is not known. One that differs from
-	// what is known is refused all the same.
+	// Fingerprint, such as SHA256:…, names the one key that the host may have, in
+	// place of KnownHosts.
+	Fingerprint string
+	// AcceptNew takes the key of a host that is not known, and keeps to it for as
+	// long as the client lives. One that differs from what is known is refused.
 	AcceptNew bool
 	// Dial connects; by TCP when nil.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -62,7 +65,7 @@ func NewNative(config NativeConfig) (*Native, error) {
 		}
 		return nil, berth.Errorf(berth.CodeInvalid, "the SSH key cannot be read: it is no private key in the format of OpenSSH or PEM")
 	}
-	hosts, err := parseKnownHosts(config.KnownHosts, config.AcceptNew)
+	hosts, err := parseKnownHosts(config)
 	if err != nil {
 		return nil, err
 	}

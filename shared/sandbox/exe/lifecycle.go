@@ -186,9 +186,13 @@ func (p *Provider) Destroy(ctx context.Context, ref berth.SandboxRef) error {
 	return nil
 }
 
-// List returns the VMs whose comment names this installation.
+// List returns the VMs whose comment names this installation. Without an account
+// there are none.
 func (p *Provider) List(ctx context.Context) ([]berth.SandboxState, error) {
 	all, err := p.lobby.list(ctx, "")
+	if berth.CodeOf(err) == berth.CodeUnsupported {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
