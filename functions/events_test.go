@@ -17,6 +17,7 @@ import (
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/blob/dir"
 	"github.com/berth-dev/berth/shared/control"
+	"github.com/berth-dev/berth/shared/fleet"
 	"github.com/berth-dev/berth/shared/httpapi"
 	"github.com/berth-dev/berth/shared/httpapi/gateway"
 	"github.com/berth-dev/berth/shared/ids"
@@ -90,6 +91,7 @@ func TestSampleEventsAreGoodRequests(t *testing.T) {
 			cfg.Plane = &control.Plane{
 				Records: store, Providers: control.NewProviders(), Secrets: secrets, Orchestrator: idle{},
 				IDs: store.IDs, Clock: store.Clock, Installation: "test", Logger: slog.New(slog.DiscardHandler),
+				Caller: fleet.Caller{Installation: "test", Clock: store.Clock},
 			}
 			api, err := httpapi.Operation(route.ID, cfg)
 			if err != nil {
@@ -109,6 +111,10 @@ func TestSampleEventsAreGoodRequests(t *testing.T) {
 			}
 			switch problem.Code {
 			case "", berth.CodeNotFound, berth.CodeStale: // there is nothing yet, or it changed since
+			case berth.CodeUnauthenticated: // a join's token is nobody's here
+				if route.Scope != berth.ScopeNone {
+					t.Errorf("the sample is turned down: %s", reply.Body)
+				}
 			case berth.CodeInvalid: // as no provider is on in this wiring
 				if len(problem.Errors) != 1 || problem.Errors[0].Location != "environment.provider" {
 					t.Errorf("the sample is refused: %s", reply.Body)

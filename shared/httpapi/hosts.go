@@ -71,9 +71,9 @@ func hostOperations() []operation {
 
 func exampleJoin() berth.HostJoin {
 	return berth.HostJoin{
-		Token: "bthj_…", Address: "https://10.0.0.7:7443",
+		Token: "bthj_sample", Address: "https://10.0.0.7:7443",
 		Fingerprint: "sha256:2f1c9f6d3b5a7e80412c6d8e0fa9b1c3d5e7f90213a4b5c6d7e8f9a0b1c2d3e4",
-		Bearer:      "the agent's own token", Providers: []berth.ProviderKind{berth.ProviderDocker}, Labels: map[string]string{"zone": "a"},
+		Bearer:      "what-the-agent-answers-to-and-nobody-else-has", Providers: []berth.ProviderKind{berth.ProviderDocker}, Labels: map[string]string{"zone": "a"},
 		HostCapacity: berth.HostCapacity{CPU: 8, MemoryBytes: 32 << 30, DiskBytes: 200 << 30, Architecture: "arm64"}, Version: "1.4.0",
 	}
 }
