@@ -3,6 +3,8 @@
 package embedded_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -45,6 +47,30 @@ func TestARunInASpriteHasItsCodeAndLeavesNoSprite(t *testing.T) {
 		t.Errorf("the run printed %q", got)
 	}
 	noSprites(t, service)
+}
+
+func TestARunWhoseSpriteIsDeletedIsLost(t *testing.T) {
+	t.Parallel()
+	s, service := spriteSite(t)
+	run := s.begin("touch begun; sleep 600")
+	begun := func() bool {
+		all := service.Sprites()
+		if len(all) == 0 {
+			return false
+		}
+		_, err := os.Stat(filepath.Join(all[0].Home(), "workspace", "begun"))
+		return err == nil
+	}
+	for deadline := time.Now().Add(time.Minute); !begun(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the command did not begin")
+		}
+	}
+	service.Remove(service.Sprites()[0])
+	run = s.awaitRun(run.ID)
+	if run.Status != berth.RunFailed || run.Reason == nil || run.Reason.Code != berth.ReasonLost {
+		t.Errorf("the run is %s because of %+v, want lost", run.Status, run.Reason)
+	}
 }
 
 func TestARunInASpriteOutlivesItsServer(t *testing.T) {

@@ -59,10 +59,24 @@ func New(c Config) *App {
 	if c.HTTP == nil {
 		c.HTTP = &http.Client{Timeout: requestTimeout}
 	}
+	client := *c.HTTP
+	client.CheckRedirect = stayHere
+	c.HTTP = &client
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &App{config: c, tokens: map[string]*slot{}}
+}
+
+const maxRedirects = 5
+
+// stayHere follows a redirect on the same host over https alone: the request shows
+// who asks.
+func stayHere(r *http.Request, via []*http.Request) error {
+	if r.URL.Scheme != "https" || r.URL.Host != via[0].URL.Host || len(via) > maxRedirects {
+		return http.ErrUseLastResponse
+	}
+	return nil
 }
 
 // slot holds the token of one repository. Who holds turn may mint.

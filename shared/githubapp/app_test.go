@@ -360,6 +360,31 @@ func TestSettingsThatChangeAreUsed(t *testing.T) {
 	s.find(t, "/acme/secret")
 }
 
+func TestARedirectElsewhereIsNotFollowed(t *testing.T) {
+	t.Parallel()
+	for _, to := range []string{"http://{host}/api/v3/repositories/1/installation", "https://elsewhere.example/repositories/1/installation"} {
+		s := newSite(t)
+		s.Add(t, githubtest.Repository{Owner: "acme", Name: "secret", Installation: 41})
+		elsewhere := 0
+		client := *s.Client()
+		here := client.Transport
+		client.Transport = transport(func(r *http.Request) (*http.Response, error) {
+			if "https://"+r.URL.Host != s.URL || r.URL.Scheme != "https" {
+				elsewhere++
+			}
+			return here.RoundTrip(r)
+		})
+		app := githubapp.New(githubapp.Config{
+			Settings: func(context.Context) (*githubapp.Settings, error) { return &s.settings, nil }, HTTP: &client, Clock: s.clock,
+		})
+		to = strings.ReplaceAll(to, "{host}", strings.TrimPrefix(s.URL, "https://"))
+		s.Fail("installation", githubtest.Fault{Status: http.StatusMovedPermanently, Header: map[string]string{"Location": to}})
+		if c, err := app.FindCredential(t.Context(), s.URL+"/acme/secret"); c != nil || berth.CodeOf(err) != berth.CodeUnavailable || elsewhere > 0 {
+			t.Errorf("redirected to %s: %v, %v, with %d requests there", to, c, err, elsewhere)
+		}
+	}
+}
+
 // secrets is a store with one secret.
 type secrets struct{ name, value string }
 

@@ -111,6 +111,30 @@ func TestWhatIsWrongIsToldAndLeavesNothing(t *testing.T) {
 	}
 }
 
+// A preflight asks about a sandbox that cannot exist.
+func TestAPreflightTellsWhatIsWrongWithTheAccount(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(*ward)
+		code   berth.Code
+	}{
+		"nothing":                 {func(*ward) {}, ""},
+		"a URL that is a page":    {func(w *ward) { w.config.URL += "/web" }, berth.CodeInvalid},
+		"a token that is revoked": {func(w *ward) { w.Revoke() }, berth.CodeUnauthenticated},
+		"an address of nobody":    {func(w *ward) { w.config.URL = "http://127.0.0.1:1" }, berth.CodeUnavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWard(t)
+			c.change(w)
+			state, err := open(t, w.config).Describe(t.Context(), berth.SandboxRef{ID: newID()})
+			if berth.CodeOf(err) != c.code || c.code == "" && state.Status != berth.SandboxGone {
+				t.Errorf("Describe = %+v, %v; want code %q", state, err, c.code)
+			}
+		})
+	}
+}
+
 func TestASpriteThatIsBlockedAlreadyIsTakenAsItIs(t *testing.T) {
 	t.Parallel()
 	w := newWard(t)

@@ -122,12 +122,17 @@ func (c *Client) send(ctx context.Context, r request) ([]byte, error) {
 		return nil, c.failure(res, body)
 	}
 	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); !r.plain && len(body) > 0 && kind == "text/html" {
-		return nil, &berth.Error{
-			Code: berth.CodeInvalid, Message: c.base.String() + " answers with a page and not as the Sprites API does",
-			Remediation: "Check the URL of the Sprites API in the server's settings.",
-		}
+		return nil, c.page()
 	}
 	return body, nil
+}
+
+// page is the error of a base that is that of something else.
+func (c *Client) page() error {
+	return &berth.Error{
+		Code: berth.CodeInvalid, Message: c.base.String() + " answers with a page and not as the Sprites API does",
+		Remediation: "Check the URL of the Sprites API in the server's settings.",
+	}
 }
 
 func (c *Client) authorize(ctx context.Context, h http.Header) error {

@@ -83,14 +83,7 @@ func (c *Client) Open(ctx context.Context, sprite string, cmd Command) (*Session
 		HTTPClient: c.config.HTTP, HTTPHeader: header, CompressionMode: websocket.CompressionDisabled,
 	})
 	if err != nil {
-		if res != nil && res.StatusCode != http.StatusSwitchingProtocols && res.StatusCode >= 300 {
-			var body []byte
-			if res.Body != nil {
-				body, _ = io.ReadAll(io.LimitReader(res.Body, maxReply))
-			}
-			return nil, c.failure(res, body)
-		}
-		return nil, c.unreachable(err)
+		return nil, c.refusal(res, err)
 	}
 	conn.SetReadLimit(maxFrame)
 	out, in := io.Pipe()
@@ -99,6 +92,21 @@ func (c *Client) Open(ctx context.Context, sprite string, cmd Command) (*Session
 	s.work.Go(func() { _ = in.CloseWithError(s.receive(alive, in)) })
 	s.work.Go(func() { s.ping(alive) })
 	return s, nil
+}
+
+// refusal explains a handshake that has failed.
+func (c *Client) refusal(res *http.Response, err error) error {
+	switch {
+	case res == nil || res.StatusCode == http.StatusSwitchingProtocols:
+		return c.unreachable(err)
+	case res.StatusCode < 300:
+		return c.page()
+	}
+	var body []byte
+	if res.Body != nil {
+		body, _ = io.ReadAll(io.LimitReader(res.Body, maxReply)) // what was not read says nothing
+	}
+	return c.failure(res, body)
 }
 
 // errNoExit is the end of a connection that has not told how the command ended.

@@ -104,12 +104,17 @@ func (s *Server) change(w http.ResponseWriter, r *http.Request, sprite *Sprite) 
 }
 
 func (s *Server) remove(w http.ResponseWriter, _ *http.Request, sprite *Sprite) {
+	s.Remove(sprite)
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// Remove deletes a sprite, as somebody else does.
+func (s *Server) Remove(sprite *Sprite) {
 	s.mu.Lock()
 	delete(s.sprites, sprite.Name)
 	s.mu.Unlock()
 	s.cut(sprite)
 	sprite.end()
-	w.WriteHeader(http.StatusNoContent)
 }
 
 func (s *Server) rules(w http.ResponseWriter, _ *http.Request, sprite *Sprite) {
