@@ -41,7 +41,7 @@ func hostOperations() []operation {
 			summary: "Add a host",
 			description: "The answer has the token that the host joins with, once and within 10 minutes; a repeated request with the same " +
 				"Idempotency-Key does not show it. A host that has not joined yet is given a new token, and the one before counts no more.",
-			status: 201, takes: berth.HostRequest{}, optional: true, example: berth.HostRequest{ID: "eu-1", Labels: map[string]string{"zone": "a"}},
+			status: 201, takes: berth.HostRequest{}, example: berth.HostRequest{ID: "eu-1", Labels: map[string]string{"zone": "a"}},
 		}, (*API).addHost),
 		op("join-host", spec{
 			summary: "Join a host",
