@@ -11,9 +11,6 @@ const (
 	// longestTouch is the most time between two signs of life.
 	longestTouch = 5 * time.Minute
 	touchLimit   = 30 * time.Second
-	// silenceLimit is how long a started sandbox may be silent before its commands
-	// are lost. A toolbox that the kernel killed for memory does not come back.
-	silenceLimit = 2 * time.Minute
 )
 
 // ReadOutput returns whole frames from offset and waits for them up to wait. A
@@ -33,12 +30,12 @@ func (p *Provider) ReadOutput(ctx context.Context, ref berth.SandboxRef, id bert
 	if b.silentSince.IsZero() {
 		b.silentSince = now
 	}
-	if now.Sub(b.silentSince) < silenceLimit {
+	if now.Sub(b.silentSince) < p.config.Pace.Silence {
 		return out, err
 	}
 	p.config.Logger.Warn("a sandbox is lost", "sandbox", ref.ID, "error", err)
 	return berth.Output{Next: offset, Ended: true, Exit: &berth.Exit{
-		Code: -1, Reason: berth.ExitLost, Message: "the sandbox is lost: it has not answered for " + silenceLimit.String(),
+		Code: -1, Reason: berth.ExitLost, Message: "the sandbox is lost: it has not answered for " + p.config.Pace.Silence.String(),
 	}}, nil
 }
 

@@ -46,6 +46,11 @@ type Pace struct {
 	// Relay is how long a request to the guest goes on dialling: 45 s. A toolbox
 	// comes and goes with the proxy before it.
 	Relay time.Duration
+	// Dial bounds one try of that: 20 s.
+	Dial time.Duration
+	// Silence is how long a started sandbox may be silent before its commands are
+	// lost: 2 minutes. A toolbox that the kernel killed for memory does not come back.
+	Silence time.Duration
 	// Gone is how long Destroy waits for the sandbox's end: 5 s. Daytona may take an
 	// hour, and no run waits for that.
 	Gone time.Duration
@@ -69,5 +74,7 @@ func (c *Config) setDefaults() {
 	orElse(&c.Pace.Start, 5*time.Minute)
 	orElse(&c.Pace.Poll, 200*time.Millisecond)
 	orElse(&c.Pace.Relay, 45*time.Second)
+	orElse(&c.Pace.Dial, 20*time.Second)
+	orElse(&c.Pace.Silence, 2*time.Minute)
 	orElse(&c.Pace.Gone, 5*time.Second)
 }

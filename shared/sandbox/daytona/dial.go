@@ -32,16 +32,13 @@ func (p *Provider) dial(ctx context.Context, ref berth.SandboxRef, create bool) 
 	return stream, nil
 }
 
-// dialLimit bounds one try to open a relay.
-const dialLimit = 20 * time.Second
-
 func (p *Provider) openRelay(ctx context.Context, ref berth.SandboxRef, l *live, create bool) (io.ReadWriteCloser, error) {
 	command := berth.ShellQuote(l.program()) + " relay " + p.guestFlags(l, ref.ID) + " -base64"
 	if create {
 		command += " -create"
 	}
 	outer := ctx
-	ctx, cancel := context.WithTimeout(outer, dialLimit)
+	ctx, cancel := context.WithTimeout(outer, p.config.Pace.Dial)
 	defer cancel()
 	session, err := l.toolbox.OpenSession(ctx, "berth-relay-"+strings.ToLower(rand.Text()), command)
 	if err != nil {

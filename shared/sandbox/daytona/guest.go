@@ -140,9 +140,20 @@ run=; command -v setsid >/dev/null && run=setsid
 for i in 1 2 3 4 5 6 7 8 9 10; do [ -S %[2]s/s ] && break; sleep 0.1 || sleep 1; done
 echo started
 `, program, root, p.guestFlags(l, ref))
-	said, err := l.toolbox.Execute(ctx, script, scriptLimit)
-	if err != nil {
-		return berth.Wrap(err, "starting the guest")
+	var said daytonaapi.Executed
+	for try := range maxBusy {
+		var err error
+		if said, err = l.toolbox.Execute(ctx, script, scriptLimit); err != nil {
+			return berth.Wrap(err, "starting the guest")
+		}
+		// A toolbox that starts something while it writes a file keeps the file open a
+		// moment longer than the upload.
+		if !strings.Contains(said.Result, "Text file busy") {
+			break
+		}
+		if err := p.config.Clock.Sleep(ctx, time.Duration(try+1)*p.config.Pace.Poll/4); err != nil {
+			return err
+		}
 	}
 	if said.ExitCode != 0 || !strings.Contains(said.Result, "started") {
 		return unfitf(berth.ReasonProvisionFailed, "Use a snapshot whose home directory lets programs run.",
@@ -150,6 +161,9 @@ echo started
 	}
 	return nil
 }
+
+// maxBusy is how often the guest is tried while its file is still open.
+const maxBusy = 10
 
 func (p *Provider) guestFlags(l *live, id berth.SandboxID) string {
 	return fmt.Sprintf("-root %s -sandbox %s -installation %s -unfiltered", berth.ShellQuote(l.root(id)), id, berth.ShellQuote(string(p.config.Installation)))

@@ -61,7 +61,11 @@ func (t *toolbox) bulkUpload(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		path := t.path(paths[index])
-		n, err := writeFile(path, part)
+		var from io.Reader = part
+		if t.sandbox.server.take(&t.sandbox.server.truncate) {
+			from = io.LimitReader(part, truncated)
+		}
+		n, err := writeFile(path, from)
 		if err != nil {
 			t.sandbox.server.answer(w, http.StatusBadRequest, map[string]any{"errors": []string{err.Error()}, "files": files})
 			return
@@ -70,6 +74,9 @@ func (t *toolbox) bulkUpload(w http.ResponseWriter, r *http.Request) {
 	}
 	t.sandbox.server.answer(w, http.StatusOK, map[string]any{"files": files})
 }
+
+// truncated is how much of an upload that ends early arrives, in bytes.
+const truncated = 1000
 
 func writeFile(path string, r io.Reader) (int64, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

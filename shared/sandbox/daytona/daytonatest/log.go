@@ -115,13 +115,14 @@ func (t *toolbox) commandLogs(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.WriteHeader(http.StatusOK)
 	_ = http.NewResponseController(w).Flush()
-	if c.log.follow(w, r, t.sandbox.server.over, cut) {
+	if c.log.follow(w, r, t.sandbox.server, cut) {
 		reset(w)
 	}
 }
 
 // follow sends the log as it grows, and reports whether it is to be cut.
-func (l *log) follow(w http.ResponseWriter, r *http.Request, over <-chan struct{}, cut int64) bool {
+func (l *log) follow(w http.ResponseWriter, r *http.Request, s *Server, cut int64) bool {
+	cuts := s.cuts()
 	buffer := make([]byte, 64<<10)
 	for offset := int64(0); ; {
 		l.mu.Lock()
@@ -148,7 +149,9 @@ func (l *log) follow(w http.ResponseWriter, r *http.Request, over <-chan struct{
 		case <-grown:
 		case <-r.Context().Done():
 			return false
-		case <-over:
+		case <-cuts:
+			return true
+		case <-s.over:
 			return false
 		}
 	}

