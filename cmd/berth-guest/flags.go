@@ -36,6 +36,22 @@ func guestConfig(args []string) guest.Config {
 	return config
 }
 
+func containConfig(args []string) daemon.ContainConfig {
+	config := daemon.ContainConfig{Guest: guest.Config{Environ: os.Environ()}, In: os.Stdin, Out: os.Stdout}
+	flags := flag.NewFlagSet("berth-guest", flag.ExitOnError)
+	flags.StringVar(&config.Root, "root", "", "folder of the sandbox")
+	flags.StringVar(&config.Guest.Workspace, "workspace", "", "directory that commands start in")
+	flags.StringVar(&config.Guest.Bash, "bash", "/bin/bash", "shell of all commands")
+	flags.StringVar(&config.Guest.User, "user", "", "`user` of the image")
+	flags.BoolVar(&config.Guest.KeepHome, "keep-home", false, "leave HOME as it is")
+	flags.BoolVar(&config.Guest.KeepOwner, "keep-owner", false, "leave the workspace's owner as it is")
+	_ = flags.Parse(args)
+	if config.Root == "" || config.Guest.Workspace == "" || flags.NArg() > 0 {
+		usage()
+	}
+	return config
+}
+
 func relayConfig(args []string) daemon.RelayConfig {
 	config := daemon.RelayConfig{In: os.Stdin, Out: os.Stdout}
 	config.Environ, config.Program = os.Environ(), ownPath()

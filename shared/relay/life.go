@@ -34,6 +34,14 @@ func (s *Sandboxes) Describe(ctx context.Context, ref berth.SandboxRef) (berth.S
 	return state, err
 }
 
+// Probe waits until bash in a sandbox has answered whose daemon is process 1 of
+// a container, and tells who commands run as and which files are at the paths in
+// it. Errors: invalid with what is wrong with bash.
+func (s *Sandboxes) Probe(ctx context.Context, ref berth.SandboxRef, paths []string) (said wire.Probed, err error) {
+	_, _, err = s.ask(ctx, ref, wire.OpProbe, wire.Probe{Mounts: wire.Texts(paths)}, nil, &said)
+	return said, err
+}
+
 // Stop ends all commands and keeps the files.
 func (s *Sandboxes) Stop(ctx context.Context, ref berth.SandboxRef) error {
 	_, _, err := s.ask(ctx, ref, wire.OpHalt, nil, nil, nil)

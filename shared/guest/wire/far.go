@@ -24,6 +24,8 @@ const (
 	OpHalt      Op = "halt"      // none → none; ends commands, keeps files and spools
 	OpResume    Op = "resume"    // none → State
 	OpDestroy   Op = "destroy"   // none → none; the daemon ends afterwards
+	// OpProbe, whose parameters are the guest's, is for a daemon that is process 1
+	// of a container; of the others it takes OpHalt only, and ends afterwards.
 
 	OpCommand         Op = "command"          // Command without Hash → none
 	OpDescribeCommand Op = "describe-command" // CommandRef → CommandState

@@ -27,6 +27,17 @@ func (s *Server) do(ctx context.Context, m wire.Message) (result any, body []byt
 		// What is begun is brought to its end, whoever still waits for it.
 		result, err = s.doLife(context.WithoutCancel(ctx), m)
 		return result, nil, err
+	case wire.OpProbe:
+		agent, err := s.agent()
+		if err != nil {
+			return nil, nil, err
+		}
+		p, err := decode[wire.Probe](m)
+		if err != nil {
+			return nil, nil, err
+		}
+		said, err := agent.ProbeMounts(ctx, wire.Strings(p.Mounts))
+		return said, nil, err
 	case wire.OpCommand, wire.OpDescribeCommand, wire.OpOutput, wire.OpInput, wire.OpSignal, wire.OpCancel:
 		return s.doCommand(ctx, m)
 	case wire.OpRead, wire.OpWrite, wire.OpDelete, wire.OpGrep, wire.OpGlob:

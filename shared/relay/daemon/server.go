@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"sync"
+	"sync/atomic"
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/guest/wire"
@@ -19,6 +20,8 @@ type Server struct {
 	life  Life
 	ended chan struct{} // closed when the sandbox has been destroyed
 	once  sync.Once
+	// answering is how many requests are worked on.
+	answering atomic.Int64
 
 	mu   sync.Mutex // guards puts
 	puts map[string]*put

@@ -62,9 +62,11 @@ func (s *Server) Serve(ctx context.Context, rw io.ReadWriteCloser) error {
 			continue
 		}
 		slots <- struct{}{}
+		s.answering.Add(1)
 		requestCtx := session.begin(ctx, m.ID)
 		work.Go(func() {
 			defer func() { <-slots }()
+			defer s.answering.Add(-1)
 			defer session.abandon(m.ID)
 			answer := session.answer(requestCtx, m)
 			answer.ID, answer.Op = m.ID, wire.OpReply
