@@ -23,7 +23,7 @@ from localstack.services.lambda_.invocation.plugins import RuntimeExecutorPlugin
 from localstack.services.lambda_.invocation.runtime_executor import RuntimeExecutor
 
 from berth_localstack.process import FunctionProcess
-from berth_localstack.runtime_api import Answer, Closed, Event
+from berth_localstack.runtime_api import Answer, Closed, Event, NotTaken
 
 LOG = logging.getLogger(__name__)
 
@@ -120,25 +120,35 @@ class ProcessExecutor(RuntimeExecutor):
 
     def _invoke(self, payload: dict[str, str]) -> InvocationResult:
         request_id = payload["invoke-id"]
-        with self._lock:
-            process = self._process
         begun = time.monotonic()
-        if process is None or process.ended:
-            if process:
-                process.stop()
+        while True:
             try:
-                process = self._spawn(config.LAMBDA_RUNTIME_ENVIRONMENT_TIMEOUT)
+                process = self._running()
             except StatusErrorException as e:
                 return InvocationResult(request_id, e.payload, is_error=True, logs="")
             except ShutdownDuringStartup as e:
                 return InvocationResult(request_id, _error("ServiceException", str(e)), is_error=True, logs="")
-        timeout = self.function_version.config.timeout
-        answer = self._ask(process, timeout, payload)
+            try:
+                answer = self._ask(process, payload)
+                break
+            except NotTaken:
+                continue  # it ended by itself, as after a panic in the invocation before
         logs = _logs(request_id, self.function_version, process.output.take(), time.monotonic() - begun)
         return InvocationResult(request_id, answer.payload, is_error=answer.failed, logs=logs)
 
-    def _ask(self, process: FunctionProcess, timeout: int, payload: dict[str, str]) -> Answer:
+    def _running(self) -> FunctionProcess:
+        """The process, or a new one when that has ended."""
+        with self._lock:
+            process = self._process
+        if process is not None:
+            if not process.ended:
+                return process
+            process.stop()
+        return self._spawn(config.LAMBDA_RUNTIME_ENVIRONMENT_TIMEOUT)
+
+    def _ask(self, process: FunctionProcess, payload: dict[str, str]) -> Answer:
         request_id = payload["invoke-id"]
+        timeout = self.function_version.config.timeout
         event = Event(
             request_id=request_id,
             payload=payload["payload"].encode(),
@@ -148,6 +158,9 @@ class ProcessExecutor(RuntimeExecutor):
         )
         try:
             answer = process.api.invoke(event)
+        except NotTaken:
+            process.stop()
+            raise
         except Closed:
             status = process.stop()
             message = f"RequestId: {request_id} Error: Runtime exited with error: {status}"
@@ -157,6 +170,7 @@ class ProcessExecutor(RuntimeExecutor):
             message = f"RequestId: {request_id} Error: Task timed out after {timeout:.2f} seconds"
             return Answer(_error("Sandbox.Timedout", message), failed=True)
         if answer.too_large:
+            process.stop()  # Go's runtime ends by itself when its answer is refused, but when?
             message = "Response payload size exceeded maximum allowed payload size (6291556 bytes)."
             return Answer(_error("Function.ResponseSizeTooLarge", message), failed=True)
         return answer

@@ -70,8 +70,11 @@ class Output:
                 self._ended = True
                 return
             room = MAX_BYTES - len(self._kept)
-            if room > 0:
-                self._kept += piece if len(piece) <= room else piece[:room] + CUT
+            if len(piece) > room >= 0:
+                piece_kept = piece[:room] + CUT
+            else:
+                piece_kept = piece if room >= 0 else b""
+            self._kept += piece_kept
             self._log(piece)
 
     def _log(self, piece: bytes) -> None:

@@ -41,6 +41,10 @@ class Closed(Exception):
     """The process has ended, or is being stopped."""
 
 
+class NotTaken(Closed):
+    """And it had not begun: another process can take the event."""
+
+
 class RuntimeAPI:
     """Hands one event at a time to the process that asks for it."""
 
@@ -74,15 +78,16 @@ class RuntimeAPI:
         """Hands out an event and waits for the answer until its deadline: None is a time-out."""
         with self._changed:
             if self._closed:
-                raise Closed
+                raise NotTaken
             self._next, self._current, self._answer = event, None, None
             self._changed.notify_all()
             self._changed.wait_for(
                 lambda: self._answer is not None or self._closed, timeout=event.deadline - time.time()
             )
-            answer, self._answer, self._next, self._current = self._answer, None, None, None
+            answer, taken = self._answer, self._next is None
+            self._answer = self._next = self._current = None
             if answer is None and self._closed:
-                raise Closed
+                raise Closed if taken else NotTaken
             return answer
 
     def close(self) -> None:
