@@ -179,10 +179,11 @@ func attached(quiet time.Duration) option {
 func TestAQuietCommandIsAwaitedUntilTheAgentNudges(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, berth.SystemClock{}, attached(10*time.Millisecond))
-	speak, finish := make(chan struct{}), make(chan struct{})
+	speak, spoken, finish := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	b.provider.Programs["shy"] = func(p *runnertest.Process) int {
 		<-speak
 		p.Write(berth.Stdout, []byte("at last\n"))
+		close(spoken)
 		<-finish
 		return 3
 	}
@@ -193,6 +194,7 @@ func TestAQuietCommandIsAwaitedUntilTheAgentNudges(t *testing.T) {
 		t.Errorf("armed for %+v", armed)
 	}
 	close(speak)
+	<-spoken // an agent nudges after the command has spoken
 	if err := b.runner.Nudge(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
