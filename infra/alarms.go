@@ -1,10 +1,8 @@
 package main
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -40,52 +38,48 @@ func newAlarm(stack awscdk.Stack, c *config, alerts awssns.ITopic, a alarm) {
 // alarmTable tells of a table that is asked too much.
 func alarmTable(s *dataStack, c *config) {
 	newAlarm(s.stack, c, s.alerts, alarm{
-		id: "TableThrottles", summary: "DynamoDB turns down reads or writes of berth's table",
-		metric: tableThrottles(s), over: 0,
+		id: "TableReadThrottles", summary: "DynamoDB turns reads of berth's table down", metric: ofTable(s, readThrottles), over: 0,
+	})
+	newAlarm(s.stack, c, s.alerts, alarm{
+		id: "TableWriteThrottles", summary: "DynamoDB turns writes to berth's table down", metric: ofTable(s, writeThrottles), over: 0,
 	})
 }
 
-func tableThrottles(s *dataStack) awscloudwatch.IMetric {
-	of := func(name string) awscloudwatch.IMetric {
-		return counted("AWS/DynamoDB", name, map[string]*string{"TableName": s.table.TableName()})
-	}
-	return sum("throttled", of("ReadThrottleEvents"), of("WriteThrottleEvents"))
+const (
+	readThrottles  = "ReadThrottleEvents"
+	writeThrottles = "WriteThrottleEvents"
+)
+
+func ofTable(s *dataStack, name string) awscloudwatch.IMetric {
+	return counted("AWS/DynamoDB", name, map[string]*string{"TableName": s.table.TableName()})
 }
 
 // alarmRunner tells of executions and functions that fail.
 func alarmRunner(s *runnerStack, c *config, data *dataStack) {
 	newAlarm(s.stack, c, data.alerts, alarm{
 		id: "ExecutionFailures", summary: "Executions of the state machine fail: a run goes on only after the sweeper has found it",
-		metric: sum("failed", executions(s, "ExecutionsFailed"), executions(s, "ExecutionsTimedOut")), over: 0,
+		metric: executions(s, "ExecutionsFailed"), over: 0,
 	})
-	functions := []awslambda.Function{s.sweeper}
-	for _, name := range slices.Sorted(maps.Keys(s.tasks)) {
-		functions = append(functions, s.tasks[name])
-	}
-	// An alarm takes ten metrics.
-	part := 0
-	for some := range slices.Chunk(functions, 10) {
-		part++
+	functions := s.functions()
+	for _, name := range slices.Sorted(maps.Keys(functions)) {
 		newAlarm(s.stack, c, data.alerts, alarm{
-			id: fmt.Sprintf("FunctionErrors%d", part), summary: "Functions of the runner fail, beyond what a retry makes good",
-			metric: sum("errors", lambdas("Errors", some)...), over: 5,
-		})
-		newAlarm(s.stack, c, data.alerts, alarm{
-			id: fmt.Sprintf("FunctionThrottles%d", part), summary: "Lambda turns down the runner: the account's concurrency is used up",
-			metric: sum("throttles", lambdas("Throttles", some)...), over: 0,
+			id: name + "Errors", summary: "The function of " + name + " fails, beyond what a retry makes good",
+			metric: ofFunction("Errors", functions[name]), over: 5,
 		})
 	}
+	// The concurrency that can be used up is that of the account: so is the metric.
+	newAlarm(s.stack, c, data.alerts, alarm{
+		id: "FunctionThrottles", summary: "Lambda turns calls down: the account's concurrency in this region is used up",
+		metric: counted("AWS/Lambda", "Throttles", nil), over: 0,
+	})
 }
 
 func executions(s *runnerStack, name string) awscloudwatch.IMetric {
 	return counted("AWS/States", name, map[string]*string{"StateMachineArn": s.machine.StateMachineArn()})
 }
 
-func lambdas(metric string, functions []awslambda.Function) (all []awscloudwatch.IMetric) {
-	for _, f := range functions {
-		all = append(all, counted("AWS/Lambda", metric, map[string]*string{"FunctionName": f.FunctionName()}))
-	}
-	return all
+func ofFunction(metric string, f awslambda.Function) awscloudwatch.IMetric {
+	return counted("AWS/Lambda", metric, map[string]*string{"FunctionName": f.FunctionName()})
 }
 
 // alarmAPI tells of an API that fails: its functions' errors, throttles and time-outs
@@ -105,19 +99,5 @@ func counted(namespace, name string, dimensions map[string]*string) awscloudwatc
 	return awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
 		Namespace: text(namespace), MetricName: text(name), DimensionsMap: &dimensions,
 		Statistic: text("Sum"), Period: lasting(alarmPeriod),
-	})
-}
-
-// sum adds metrics up under a name of lower-case letters; nothing counts as nothing.
-func sum(name string, metrics ...awscloudwatch.IMetric) awscloudwatch.IMetric {
-	using := map[string]awscloudwatch.IMetric{}
-	var terms []string
-	for i, m := range metrics {
-		id := fmt.Sprintf("%s%d", name, i) // unlike those of other sums in a graph
-		using[id] = m
-		terms = append(terms, "FILL("+id+", 0)")
-	}
-	return awscloudwatch.NewMathExpression(&awscloudwatch.MathExpressionProps{
-		Expression: text(strings.Join(terms, " + ")), UsingMetrics: &using, Label: text(name), Period: lasting(alarmPeriod),
 	})
 }

@@ -6,17 +6,12 @@ import (
 	"slices"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 
 	"github.com/berth-dev/berth/shared/metric"
 )
 
 // newDashboard shows what there is to see of an installation.
 func newDashboard(s *apiStack, c *config, data *dataStack, runner *runnerStack) {
-	tasks := []awslambda.Function{runner.sweeper}
-	for _, name := range slices.Sorted(maps.Keys(runner.tasks)) {
-		tasks = append(tasks, runner.tasks[name])
-	}
 	row := func(widgets ...awscloudwatch.IWidget) *[]awscloudwatch.IWidget { return &widgets }
 	awscloudwatch.NewDashboard(s.stack, text("Dashboard"), &awscloudwatch.DashboardProps{
 		DashboardName: text("berth-" + c.installation),
@@ -29,13 +24,13 @@ func newDashboard(s *apiStack, c *config, data *dataStack, runner *runnerStack) 
 			row(
 				graph("Requests", gatewayMetric(s, "Count"), gatewayMetric(s, "4XXError"), gatewayMetric(s, "5XXError")),
 				graph("Errors by code", c.by(metric.Errors, metric.Code, "Sum")),
-				graph("Throttled by AWS", c.by(metric.Throttles, metric.Service, "Sum"), tableThrottles(data)),
+				graph("Throttled by AWS", c.by(metric.Throttles, metric.Service, "Sum"), ofTable(data, readThrottles), ofTable(data, writeThrottles)),
 			),
 			row(
 				graph("Executions", executions(runner, "ExecutionsStarted"), executions(runner, "ExecutionsFailed"),
 					executions(runner, "ExecutionsAborted"), executions(runner, "ExecutionsTimedOut")),
-				graph("Errors of the runner's functions", lambdas("Errors", tasks)...),
-				graph("Invocations of the runner's functions", lambdas("Invocations", tasks)...),
+				graph("Errors of the runner's functions", ofFunctions("Errors", runner)...),
+				graph("Invocations of the runner's functions", ofFunctions("Invocations", runner)...),
 			),
 		},
 	})
@@ -45,6 +40,15 @@ func graph(title string, metrics ...awscloudwatch.IMetric) awscloudwatch.IWidget
 	return awscloudwatch.NewGraphWidget(&awscloudwatch.GraphWidgetProps{
 		Title: text(title), Width: number(8), Height: number(6), Left: &metrics, Period: lasting(alarmPeriod),
 	})
+}
+
+// ofFunctions is a metric of each of the runner's functions.
+func ofFunctions(metric string, runner *runnerStack) (all []awscloudwatch.IMetric) {
+	functions := runner.functions()
+	for _, name := range slices.Sorted(maps.Keys(functions)) {
+		all = append(all, ofFunction(metric, functions[name]))
+	}
+	return all
 }
 
 // measured is a metric of berth's own, of the installation as a whole.

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -45,13 +47,21 @@ const (
 	middling = 512
 )
 
+// functions are those of the tasks and the sweeper.
+func (s *runnerStack) functions() map[string]awslambda.Function {
+	all := maps.Clone(s.tasks)
+	all["Sweeper"] = s.sweeper
+	return all
+}
+
 func newRunnerStack(app awscdk.App, c *config, data *dataStack) (*runnerStack, error) {
 	s := &runnerStack{
 		stack: newStack(app, c, "runner", "the state machine and its tasks"),
 		tasks: map[string]awslambda.Function{},
 	}
 	f := newFunctions(s.stack, c, data, "runner")
-	for name, t := range tasks {
+	for _, name := range slices.Sorted(maps.Keys(tasks)) { // a template that changes by order alone would be deployed anew
+		t := tasks[name]
 		s.tasks[name] = f.make(program{
 			kind: kindRunner, name: t.folder, set: t.set, timeout: t.timeout, memoryMiB: t.memoryMiB,
 			summary: "The state machine's task " + name,

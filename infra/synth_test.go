@@ -51,7 +51,8 @@ var (
 // synthesis is what the app makes of a context.
 type synthesis struct {
 	stacks   map[string]template
-	findings []string // of cdk-nag, and warnings
+	written  map[string]string // the templates' texts
+	findings []string          // of cdk-nag, and warnings
 }
 
 // deployed is the deployment that a context without anything describes.
@@ -148,7 +149,7 @@ func emptyFunctions() (string, error) {
 }
 
 func read(d *deployment, assembly cxapi.CloudAssembly) (*synthesis, error) {
-	s := &synthesis{stacks: map[string]template{}}
+	s := &synthesis{stacks: map[string]template{}, written: map[string]string{}}
 	for name, stack := range d.stacks() {
 		artifact := assembly.GetStackByName(stack.StackName())
 		written, err := os.ReadFile(*artifact.TemplateFullPath())
@@ -159,7 +160,7 @@ func read(d *deployment, assembly cxapi.CloudAssembly) (*synthesis, error) {
 		if err := json.Unmarshal(written, &t); err != nil {
 			return nil, err
 		}
-		s.stacks[name] = t
+		s.stacks[name], s.written[name] = t, string(written)
 		for _, m := range *artifact.Messages() {
 			if m.Level != cxapi.SynthesisMessageLevel_INFO {
 				s.findings = append(s.findings, fmt.Sprint(*m.Id, ": ", m.Entry.Data))
