@@ -26,6 +26,8 @@ import (
 	"github.com/berth-dev/berth/shared/sandbox/docker/dockertest"
 	"github.com/berth-dev/berth/shared/sandbox/local"
 	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
+	"github.com/berth-dev/berth/shared/sandbox/sprites"
+	"github.com/berth-dev/berth/shared/sandbox/sprites/spritestest"
 	"github.com/berth-dev/berth/shared/spool"
 )
 
@@ -57,6 +59,30 @@ func TestAPrivateCloneLeavesNoTokenInAContainer(t *testing.T) {
 		ID: sandboxID, Installation: installation, Run: "01arz3ndektsv4rrffq69g5fav",
 		Environment: berth.Environment{ID: "e", Provider: berth.ProviderDocker, Image: berth.Image{Docker: &image}},
 	})
+}
+
+func TestAPrivateCloneLeavesNoTokenInASprite(t *testing.T) {
+	t.Parallel()
+	service := spritestest.Start(t)
+	guest, err := os.ReadFile(sandboxtest.BuildGuest(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := sprites.New(sprites.Config{
+		URL: service.URL, Installation: "test", Guest: func(string) ([]byte, error) { return guest, nil },
+		Token: func(context.Context) (berth.SecretValue, error) {
+			return berth.NewSecretValue([]byte(spritestest.Token)), nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	spec := berth.SandboxSpec{ID: sandboxID, Installation: "test", Run: "01arz3ndektsv4rrffq69g5fav"}
+	b := &box{Provider: p}
+	b.open(t, spec)
+	b.folders = []string{service.Find(b.ref.Ref).Root}
+	testPrivateClone(t, b, "127.0.0.1:0", spec)
 }
 
 // box is a sandbox in which a clone is made.

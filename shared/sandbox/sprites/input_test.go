@@ -271,6 +271,34 @@ func TestASnapshotIsMadeOnce(t *testing.T) {
 	}
 }
 
+func TestAStopKeepsTheDiskAsACheckpointOnceAndFailsWithoutOneNever(t *testing.T) {
+	t.Parallel()
+	w := newWard(t)
+	p := open(t, w.config)
+	own := ready(t, p, specOf(berth.Environment{}))
+	mine := ready(t, p, specOf(berth.Environment{Sprites: &berth.SpritesOptions{Name: "mine"}}))
+	for range 2 {
+		for _, ref := range []berth.SandboxRef{own, mine} {
+			if err := p.Stop(t.Context(), ref); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if got := w.Find(own.Ref).Comments(); len(got) != 1 || !strings.HasPrefix(got[0], "berth: stopped 20") {
+		t.Errorf("checkpoints of berth's own sprite: %q", got)
+	}
+	if got := w.Find("mine").Comments(); len(got) != 0 {
+		t.Errorf("checkpoints of a sprite that is not berth's: %q", got)
+	}
+	if state, err := p.Start(t.Context(), own); err != nil || state.Status != berth.SandboxReady {
+		t.Fatalf("Start = %+v, %v", state, err)
+	}
+	w.Fail(checkpointRoute, spritestest.Fault{Status: 500})
+	if err := p.Stop(t.Context(), own); err != nil {
+		t.Errorf("Stop without a checkpoint: %v", err)
+	}
+}
+
 func TestThePreviewIsTheSpritesURLForItsOnePort(t *testing.T) {
 	t.Parallel()
 	w := newWard(t)

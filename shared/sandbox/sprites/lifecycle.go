@@ -2,6 +2,7 @@ package sprites
 
 import (
 	"context"
+	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/sandbox/sprites/spritesapi"
@@ -37,6 +38,39 @@ func (p *Provider) dressed(ref berth.SandboxRef, state berth.SandboxState) berth
 	state.Ref = p.nameOf(ref)
 	state.Hint = "sprite console -s " + state.Ref
 	return state
+}
+
+// checkpointLimit is how long a stop waits for the checkpoint.
+const checkpointLimit = 15 * time.Second
+
+// Stop ends all commands and keeps the files. Of a sprite that was made for the
+// sandbox the disk is kept as a checkpoint too, once each stop: what is preserved
+// can then be brought back. A checkpoint that fails is logged and no error: the
+// files are on the disk in any case.
+func (p *Provider) Stop(ctx context.Context, ref berth.SandboxRef) error {
+	give, err := p.take(ctx, ref.ID)
+	if err != nil {
+		return err
+	}
+	defer give()
+	before, err := p.Sandboxes.Describe(ctx, ref)
+	if err != nil {
+		return err
+	}
+	if err := p.Sandboxes.Stop(ctx, ref); err != nil {
+		return err
+	}
+	name := p.nameOf(ref)
+	if before.Status == berth.SandboxStopped || name != p.ownName(ref.ID) {
+		return nil
+	}
+	limited, cancel := context.WithTimeout(ctx, checkpointLimit)
+	defer cancel()
+	comment := "berth: stopped " + p.config.Clock.Now().Format(time.RFC3339)
+	if err := p.api.CreateCheckpoint(limited, name, comment); err != nil {
+		p.config.Logger.WarnContext(ctx, "no checkpoint of a stopped sandbox", "sandbox", string(ref.ID), "error", err)
+	}
+	return nil
 }
 
 // Start makes a stopped or failed sandbox ready again.

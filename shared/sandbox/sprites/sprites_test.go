@@ -80,8 +80,7 @@ func TestSpritesKeepTheContractOfProviders(t *testing.T) {
 		{"of its own", nil},
 		{"that exists", &berth.SpritesOptions{Name: "mine"}},
 	} {
-		t.Run("a sprite "+c.name, func(t *testing.T) {
-			t.Parallel()
+		t.Run("a sprite "+c.name, func(t *testing.T) { // one after the other: memory is counted
 			if testing.Short() && c.options != nil {
 				t.Skip("the whole suite again takes its time; run without -short")
 			}
@@ -126,8 +125,9 @@ func fixture(t *testing.T, options *berth.SpritesOptions) sandboxtest.Fixture {
 				t.Fatal(err)
 			}
 		},
-		Processes: func(_ testing.TB, _ berth.SandboxRef, marker string) int { return len(processes(marker)) },
-		Leftovers: func(_ testing.TB, id berth.SandboxID) []string { return leftovers(s, id) },
+		Processes:   func(_ testing.TB, _ berth.SandboxRef, marker string) int { return len(processes(marker)) },
+		Leftovers:   func(_ testing.TB, id berth.SandboxID) []string { return leftovers(s, id) },
+		FarEndBytes: 32 << 20,
 		GuestPeakBytes: func(t testing.TB, ref berth.SandboxRef) int64 {
 			return peakBytes(t, guestPID(t, ref.ID))
 		},
