@@ -14,6 +14,10 @@ if [ -n "$bad" ]; then
 fi
 say vet
 go vet ./...
+if ! go -C infra mod tidy -diff; then
+  echo 'infra/go.mod does not follow go.mod: go -C infra mod tidy' >&2
+  exit 1
+fi
 say lint
 go tool staticcheck ./...
 say 'quick tests'

@@ -8,6 +8,9 @@ trap 'rm -f "$out"' EXIT
 
 go test -json -timeout 20m ./... >"$out"
 status=$?
+# The deployment is a module of its own.
+go -C infra vet ./... || status=1
+go -C infra test -json -timeout 30m ./... >>"$out" || status=1
 go run ./scripts/testreport <"$out"
 report=$?
 [ "$status" -eq 0 ] && [ "$report" -eq 0 ]
