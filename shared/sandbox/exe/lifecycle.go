@@ -16,6 +16,11 @@ func (p *Provider) Provision(ctx context.Context, spec berth.SandboxSpec) (berth
 	if !berth.IsULID(string(spec.ID)) {
 		return berth.SandboxState{}, berth.FieldErrorf(berth.CodeInvalid, "sandbox", "must be a lower-case ULID")
 	}
+	environment := spec.Environment
+	environment.Provider = berth.ProviderExe // an object of another one is refused by it
+	if _, problems := berth.CheckMapping(environment); len(problems) > 0 {
+		return berth.SandboxState{}, berth.Unsupported(problems)
+	}
 	v, err := p.find(ctx, spec.ID)
 	if berth.CodeOf(err) == berth.CodeNotFound {
 		v, err = p.create(ctx, spec)

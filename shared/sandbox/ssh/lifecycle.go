@@ -12,13 +12,18 @@ import (
 // made when it is not there. A directory that is a file or in use, and a bash
 // that does not answer, are told as a state failed with its reason, and nothing
 // is left behind. Errors: invalid for a name that does not resolve, forbidden for
-// a changed host key and a key that is not accepted, unsupported for a host that
-// holds no guest.
+// a changed host key and a key that is not accepted, unsupported for what the
+// mapping refuses and a host that holds no guest.
 func (p *Provider) Provision(ctx context.Context, spec berth.SandboxSpec) (berth.SandboxState, error) {
 	if !berth.IsULID(string(spec.ID)) {
 		return berth.SandboxState{}, berth.FieldErrorf(berth.CodeInvalid, "sandbox", "must be a lower-case ULID")
 	}
-	o := spec.Environment.SSH
+	environment := spec.Environment
+	environment.Provider = berth.ProviderSSH // an object of another one is refused by it
+	if _, problems := berth.CheckMapping(environment); len(problems) > 0 {
+		return berth.SandboxState{}, berth.Unsupported(problems)
+	}
+	o := environment.SSH
 	if o == nil || o.Destination == "" || o.WorkingDirectory == "" {
 		return berth.SandboxState{}, berth.FieldErrorf(berth.CodeInvalid, "ssh", "must name a destination and a working_directory")
 	}
