@@ -23,7 +23,7 @@ const firstShellStatus Status = 126
 // What a person does about each.
 const (
 	installGit     = "Install git 2.20 or later, with its https helper, in the image of the environment."
-	checkOrigin    = "Check the origin of the target, and that the repository may be read."
+	checkOrigin    = "Check the origin of the target. A private repository on GitHub needs a GitHub App that the server has and that is installed on it."
 	checkRevision  = "Check its name, or push it."
 	checkNetwork   = "Check the network of the sandbox, and the certificates in its image; then run again."
 	emptyWorkspace = "Use an image without files there, or set [run.clone] enabled = false."
