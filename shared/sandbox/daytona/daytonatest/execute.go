@@ -29,6 +29,10 @@ func (t *toolbox) execute(w http.ResponseWriter, r *http.Request) {
 		t.fail(w, r, http.StatusBadRequest, "INVALID_REQUEST_BODY", "empty command")
 		return
 	}
+	if result, ok := t.sandbox.server.pretence(in.Command); ok {
+		t.sandbox.server.answer(w, http.StatusOK, map[string]any{"exitCode": 0, "result": result})
+		return
+	}
 	cmd := exec.Command("/bin/bash")
 	cmd.Dir, cmd.Env = t.sandbox.home(), t.environ()
 	if in.CWD != "" {

@@ -40,3 +40,20 @@ func (s *Server) cuts() <-chan struct{} {
 	defer s.mu.Unlock()
 	return s.cut
 }
+
+// Pretend gives a command that is executed an answer without running it.
+func (s *Server) Pretend(command, result string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.pretended == nil {
+		s.pretended = map[string]string{}
+	}
+	s.pretended[command] = result
+}
+
+func (s *Server) pretence(command string) (result string, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	result, ok = s.pretended[command]
+	return result, ok
+}

@@ -61,8 +61,9 @@ type Server struct {
 	requests  []Request
 	fault     func(*http.Request) Fault
 	scripts   scripts
-	idle      int           // sessions in which nothing will run
-	truncate  int           // uploads that will end early
+	idle      int // sessions in which nothing will run
+	truncate  int // uploads that will end early
+	pretended map[string]string
 	cut       chan struct{} // closed when the streams are cut
 }
 
