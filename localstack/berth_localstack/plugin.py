@@ -15,6 +15,7 @@ def patch() -> None:
     try:
         from berth_localstack import (
             authorizer,
+            binary,
             events,
             gateway,
             gateway_response,
@@ -27,7 +28,7 @@ def patch() -> None:
         )
 
         guard.check_version()
-        parts = [gateway, stage, gateway_response, limits, authorizer, stepfunctions, events, secret]
+        parts = [gateway, stage, binary, gateway_response, limits, authorizer, stepfunctions, events, secret]
         for part in parts:
             part.patch()
         scheduler.start()
