@@ -8,7 +8,6 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatchactions"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 )
 
@@ -58,9 +57,9 @@ func ofTable(s *dataStack, name string) awscloudwatch.IMetric {
 func alarmRunner(s *runnerStack, c *config, data *dataStack) {
 	newAlarm(s.stack, c, data.alerts, alarm{
 		id: "ExecutionFailures", summary: "Executions of the state machine fail: a run goes on only after the sweeper has found it",
-		metric: executions(s, "ExecutionsFailed"), over: 0,
+		metric: executions(s.stack, c, "ExecutionsFailed"), over: 0,
 	})
-	functions := s.functions()
+	functions := c.runnerFunctions()
 	for _, name := range slices.Sorted(maps.Keys(functions)) {
 		newAlarm(s.stack, c, data.alerts, alarm{
 			id: name + "Errors", summary: "The function of " + name + " fails, beyond what a retry makes good",
@@ -74,12 +73,12 @@ func alarmRunner(s *runnerStack, c *config, data *dataStack) {
 	})
 }
 
-func executions(s *runnerStack, name string) awscloudwatch.IMetric {
-	return counted("AWS/States", name, map[string]*string{"StateMachineArn": s.machine.StateMachineArn()})
+func executions(stack awscdk.Stack, c *config, name string) awscloudwatch.IMetric {
+	return counted("AWS/States", name, map[string]*string{"StateMachineArn": machineARN(stack, c)})
 }
 
-func ofFunction(metric string, f awslambda.Function) awscloudwatch.IMetric {
-	return counted("AWS/Lambda", metric, map[string]*string{"FunctionName": f.FunctionName()})
+func ofFunction(metric, function string) awscloudwatch.IMetric {
+	return counted("AWS/Lambda", metric, map[string]*string{"FunctionName": text(function)})
 }
 
 // alarmAPI tells of an API that fails: its functions' errors, throttles and time-outs

@@ -48,7 +48,7 @@ func newAPIStack(app awscdk.App, c *config, data *dataStack, runner *runnerStack
 	newUsagePlan(s.stack, c, s.api)
 	newFirewall(s.stack, c, s.api)
 	alarmAPI(s, c, data)
-	newDashboard(s, c, data, runner)
+	newDashboard(s, c, data)
 	outputAddress(s.stack, c, s.api)
 	return s, nil
 }

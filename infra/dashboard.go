@@ -11,7 +11,7 @@ import (
 )
 
 // newDashboard shows what there is to see of an installation.
-func newDashboard(s *apiStack, c *config, data *dataStack, runner *runnerStack) {
+func newDashboard(s *apiStack, c *config, data *dataStack) {
 	row := func(widgets ...awscloudwatch.IWidget) *[]awscloudwatch.IWidget { return &widgets }
 	awscloudwatch.NewDashboard(s.stack, text("Dashboard"), &awscloudwatch.DashboardProps{
 		DashboardName: text("berth-" + c.installation),
@@ -27,10 +27,10 @@ func newDashboard(s *apiStack, c *config, data *dataStack, runner *runnerStack) 
 				graph("Throttled by AWS", c.by(metric.Throttles, metric.Service, "Sum"), ofTable(data, readThrottles), ofTable(data, writeThrottles)),
 			),
 			row(
-				graph("Executions", executions(runner, "ExecutionsStarted"), executions(runner, "ExecutionsFailed"),
-					executions(runner, "ExecutionsAborted"), executions(runner, "ExecutionsTimedOut")),
-				graph("Errors of the runner's functions", ofFunctions("Errors", runner)...),
-				graph("Invocations of the runner's functions", ofFunctions("Invocations", runner)...),
+				graph("Executions", executions(s.stack, c, "ExecutionsStarted"), executions(s.stack, c, "ExecutionsFailed"),
+					executions(s.stack, c, "ExecutionsAborted"), executions(s.stack, c, "ExecutionsTimedOut")),
+				graph("Errors of the runner's functions", ofFunctions("Errors", c)...),
+				graph("Invocations of the runner's functions", ofFunctions("Invocations", c)...),
 			),
 		},
 	})
@@ -43,8 +43,8 @@ func graph(title string, metrics ...awscloudwatch.IMetric) awscloudwatch.IWidget
 }
 
 // ofFunctions is a metric of each of the runner's functions.
-func ofFunctions(metric string, runner *runnerStack) (all []awscloudwatch.IMetric) {
-	functions := runner.functions()
+func ofFunctions(metric string, c *config) (all []awscloudwatch.IMetric) {
+	functions := c.runnerFunctions()
 	for _, name := range slices.Sorted(maps.Keys(functions)) {
 		all = append(all, ofFunction(metric, functions[name]))
 	}

@@ -47,11 +47,14 @@ const (
 	middling = 512
 )
 
-// functions are those of the tasks and the sweeper.
-func (s *runnerStack) functions() map[string]awslambda.Function {
-	all := maps.Clone(s.tasks)
-	all["Sweeper"] = s.sweeper
-	return all
+// runnerFunctions are the names of the functions of the runner, by what they are
+// for. Names and no references: those of another stack could not change any more.
+func (c *config) runnerFunctions() map[string]string {
+	names := map[string]string{"Sweeper": c.name(kindEvents + "-sweeper")}
+	for name, t := range tasks {
+		names[name] = c.name(kindRunner + "-" + t.folder)
+	}
+	return names
 }
 
 func newRunnerStack(app awscdk.App, c *config, data *dataStack) (*runnerStack, error) {
