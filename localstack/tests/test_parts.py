@@ -5,6 +5,7 @@ import http.client
 import json
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 from berth_localstack import authorizer, dynamodb, guard, scheduler
@@ -105,6 +106,25 @@ def test_a_schedule_fires_when_it_says(expression, zone, want):
 
 def test_a_schedule_for_one_time_fires_once():
     assert scheduler.next_time("at(2026-03-27T12:00:00)", "UTC", AFTER, first=False) is None
+
+
+@pytest.mark.parametrize(("action", "state", "fires"), [("DELETE", "ENABLED", True), ("NONE", "ENABLED", True), (None, "DISABLED", False)])
+def test_a_schedule_is_looked_at_until_its_last_time(monkeypatch, action, state, fires):
+    fired, deleted = threading.Event(), []
+    monkeypatch.setattr(scheduler, "_fire", lambda *_: fired.set())
+    schedule = SimpleNamespace(
+        name="soon", group_name="default", schedule_expression="at(2026-03-27T12:00:00)", schedule_expression_timezone="UTC",
+        state=state, creation_date=AFTER.timestamp(), last_modified_date=AFTER.timestamp(), start_date=None, end_date=None,
+        action_after_completion=action,
+    )  # fmt: skip
+    backend = SimpleNamespace(delete_schedule=lambda *names: deleted.append(names))
+    times = {}
+    scheduler._look(times, backend, schedule, AFTER)
+    assert fired.wait(60 if fires else 0.2) == fires
+    assert deleted == ([("default", "soon")] if action == "DELETE" else [])
+    fired.clear()
+    scheduler._look(times, backend, schedule, AFTER)
+    assert not fired.wait(0.2)
 
 
 @pytest.mark.parametrize("expression", ["often", "rate(1 fortnight)", "cron(1 2)"])

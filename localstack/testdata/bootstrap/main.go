@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"os"
@@ -21,6 +22,15 @@ type Event struct {
 	Bytes int    `json:"bytes"`
 	// Seconds to sleep, before all else.
 	Seconds float64 `json:"seconds"`
+	Text    string  `json:"text"`
+
+	// Of an authorizer, and of the gateway.
+	Token   string `json:"authorizationToken"`
+	Method  string `json:"httpMethod"`
+	Path    string `json:"path"`
+	Context struct {
+		Authorizer map[string]any `json:"authorizer"`
+	} `json:"requestContext"`
 }
 
 // Reply tells about the process that answers.
@@ -37,7 +47,40 @@ type Reply struct {
 
 var calls int
 
-func handle(ctx context.Context, event Event) (Reply, error) {
+func handle(ctx context.Context, event Event) (any, error) {
+	switch {
+	case event.Token != "":
+		return authorize(event.Token)
+	case event.Method != "":
+		return answer(event)
+	}
+	return act(ctx, event)
+}
+
+// authorize knows those who say what it is to say.
+func authorize(token string) (any, error) {
+	effect := map[string]string{"allow": "Allow", "deny": "Deny"}[token]
+	if effect == "" {
+		return nil, errors.New("Unauthorized")
+	}
+	return map[string]any{
+		"principalId": "somebody", "context": map[string]any{"scope": "read"},
+		"policyDocument": map[string]any{"Version": "2012-10-17", "Statement": []any{
+			map[string]any{"Action": "execute-api:Invoke", "Effect": effect, "Resource": "*"},
+		}},
+	}, nil
+}
+
+// answer is that of an operation behind the gateway: bytes that are no text.
+func answer(event Event) (any, error) {
+	if strings.HasSuffix(event.Path, "/slow") {
+		time.Sleep(20 * time.Second)
+	}
+	body := fmt.Sprintf("\xff%s %v %v", event.Path, event.Context.Authorizer["principalId"], event.Context.Authorizer["scope"])
+	return map[string]any{"statusCode": 200, "isBase64Encoded": true, "body": base64.StdEncoding.EncodeToString([]byte(body))}, nil
+}
+
+func act(ctx context.Context, event Event) (any, error) {
 	calls++
 	deadline, _ := ctx.Deadline()
 	reply := Reply{PID: os.Getpid(), Calls: calls, Remaining: time.Until(deadline).Seconds(), Folder: os.TempDir()}
@@ -52,6 +95,8 @@ func handle(ctx context.Context, event Event) (Reply, error) {
 			name, value, _ := strings.Cut(each, "=")
 			reply.Variables[name] = value
 		}
+	case "say":
+		fmt.Println(event.Text)
 	case "log":
 		fmt.Print(strings.Repeat("x", event.Bytes), "\n")
 		fmt.Fprintln(os.Stderr, "the last line")
