@@ -20,6 +20,9 @@ func (b *box) adopt(m meta, engineAnswers bool) error {
 	if err := b.open(m); err != nil {
 		return err
 	}
+	if m.attached() {
+		return b.adoptAttached(m)
+	}
 	process, alive := m.guest(b.provider.boot)
 	switch {
 	case m.Status == berth.SandboxDestroyed:
@@ -43,6 +46,29 @@ func (b *box) adopt(m meta, engineAnswers bool) error {
 			reason = b.findReason("")
 		}
 		b.recordEnd(m, reason)
+	}
+	return nil
+}
+
+// adoptAttached is adopt for a sandbox whose guest is its own agent. Whether it
+// lives is the engine's to say, once it answers.
+func (b *box) adoptAttached(m meta) error {
+	switch m.Status {
+	case berth.SandboxDestroyed:
+		b.finish("destroying a sandbox", b.remove)
+	case berth.SandboxStopped:
+		b.finish("stopping a sandbox", func(ctx context.Context) error {
+			if b.present().Status != berth.SandboxStopped {
+				return nil
+			}
+			return b.kill(ctx)
+		})
+	case berth.SandboxReady:
+		b.watchAttached()
+	case berth.SandboxCreating:
+		if m.StartedAt != "" {
+			b.watchAttached()
+		}
 	}
 	return nil
 }

@@ -36,6 +36,12 @@ type box struct {
 	busy bool
 	// fault is why the agent itself ends the guest.
 	fault string
+	// away says that the engine was not there for a while since the present start;
+	// it is known with TransportAttached only.
+	away bool
+
+	fetching sync.Mutex               // guards fetched, and the folder of spools with TransportAttached
+	fetched  map[berth.CommandID]bool // whose spools are here since the end of the guest
 }
 
 func (p *Provider) newBox(id berth.SandboxID) *box {

@@ -17,10 +17,14 @@ type Config struct {
 	// Go's words. The file stays as long as a sandbox is there.
 	Guest        func(arch string) (path string, err error)
 	Installation berth.InstallationID
-	// Host is the engine's address, such as unix:///var/run/docker.sock; DOCKER_HOST
-	// or the usual socket when empty. The engine must run on this machine.
-	Host   string
-	Policy Policy
+	// Host is the engine's address, such as unix:///var/run/docker.sock or
+	// tcp://HOST:2376; DOCKER_HOST, with DOCKER_TLS_VERIFY and DOCKER_CERT_PATH, or
+	// the usual socket when empty.
+	Host string
+	// Transport is how new sandboxes are reached; when empty, a probe of the engine
+	// finds out.
+	Transport Transport
+	Policy    Policy
 	// Guarded are paths that no extra mount may hold or lie in, whatever the policy
 	// says, beside Root and the engine's own.
 	Guarded []string

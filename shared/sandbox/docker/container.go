@@ -37,7 +37,12 @@ type plan struct {
 // server made. It returns its id.
 func (b *box) createContainer(ctx context.Context, p plan, image imageInfo, guest string) (string, error) {
 	options := client.ContainerCreateOptions{
-		Name: containerName(b.id), Config: b.containerConfig(p, image), HostConfig: b.hostConfig(p, guest),
+		Name: containerName(b.id), Config: b.containerConfig(p, image), HostConfig: b.hostConfig(p),
+	}
+	if args := b.guestArgs(p, image); b.present().attached() {
+		b.attach(options.Config, options.HostConfig, args)
+	} else {
+		b.mountGuest(options.Config, options.HostConfig, guest, args)
 	}
 	var id string
 	// Not cut short by Destroy: an engine that goes on alone would leave a container.
@@ -66,9 +71,9 @@ func (b *box) owns(labels map[string]string) bool {
 	return labels[labelInstallation] == string(b.provider.config.Installation) && labels[labelSandbox] == string(b.id)
 }
 
-func (b *box) containerConfig(p plan, image imageInfo) *container.Config {
-	stopNow := 0
-	args := []string{"-init", "-dir", socketTarget, "-workspace", Workspace, "-user", image.user}
+// guestArgs are the guest's, whoever its agent is.
+func (b *box) guestArgs(p plan, image imageInfo) []string {
+	args := []string{"-workspace", Workspace, "-user", image.user}
 	if image.setsHome {
 		args = append(args, "-keep-home")
 	}
@@ -78,23 +83,36 @@ func (b *box) containerConfig(p plan, image imageInfo) *container.Config {
 			break
 		}
 	}
+	return args
+}
+
+// mountGuest makes a container's configuration that of one whose agent is this
+// process.
+func (b *box) mountGuest(config *container.Config, host *container.HostConfig, guest string, args []string) {
+	config.Entrypoint = append([]string{guestTarget, "-init", "-dir", socketTarget}, args...)
+	host.LogConfig = container.LogConfig{Type: "json-file", Config: map[string]string{"max-size": "64k", "max-file": "1"}}
+	host.Mounts = append([]mount.Mount{
+		{Type: mount.TypeBind, Source: b.socketDir(), Target: socketTarget, ReadOnly: true},
+		{Type: mount.TypeBind, Source: guest, Target: guestTarget, ReadOnly: true},
+	}, host.Mounts...)
+}
+
+func (b *box) containerConfig(p plan, image imageInfo) *container.Config {
+	stopNow := 0
 	return &container.Config{
 		Image: p.image,
 		// The guest is root; commands run as the image's user.
 		User:        "0",
-		Entrypoint:  append([]string{guestTarget}, args...),
 		Cmd:         []string{},
 		Healthcheck: &container.HealthConfig{Test: []string{"NONE"}},
 		// Commands are ended by the guest, on its agent's word. Any other signal
 		// could come from inside.
 		StopSignal: "SIGKILL", StopTimeout: &stopNow,
-		Labels: map[string]string{
-			labelInstallation: string(b.provider.config.Installation), labelRun: string(p.spec.Run), labelSandbox: string(b.id),
-		},
+		Labels: b.labels(p.spec.Run),
 	}
 }
 
-func (b *box) hostConfig(p plan, guest string) *container.HostConfig {
+func (b *box) hostConfig(p plan) *container.HostConfig {
 	config := b.provider.config
 	noInit := false // the guest is process 1, also where the engine has an init by default
 	host := &container.HostConfig{
@@ -102,11 +120,6 @@ func (b *box) hostConfig(p plan, guest string) *container.HostConfig {
 		RestartPolicy:  container.RestartPolicy{Name: container.RestartPolicyDisabled},
 		Init:           &noInit,
 		ReadonlyRootfs: config.ReadOnlyRoot,
-		LogConfig:      container.LogConfig{Type: "json-file", Config: map[string]string{"max-size": "64k", "max-file": "1"}},
-		Mounts: []mount.Mount{
-			{Type: mount.TypeBind, Source: b.socketDir(), Target: socketTarget, ReadOnly: true},
-			{Type: mount.TypeBind, Source: guest, Target: guestTarget, ReadOnly: true},
-		},
 	}
 	if p.memory > 0 {
 		// The same number for memory and swap together allows no swap: the limit is

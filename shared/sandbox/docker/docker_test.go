@@ -61,7 +61,7 @@ func config(t testing.TB) docker.Config {
 	guest := sandboxtest.BuildGuest(t)
 	return docker.Config{
 		Root: filepath.Join(t.TempDir(), "sandboxes"), Installation: newInstallation(),
-		Guest: func(string) (string, error) { return guest, nil },
+		Guest: func(string) (string, error) { return guest, nil }, Transport: docker.TransportSocket,
 	}
 }
 
@@ -96,7 +96,10 @@ func TestDockerKeepsTheContractOfProviders(t *testing.T) {
 }
 
 func fixture(t *testing.T, api *client.Client, image string) sandboxtest.Fixture {
-	config := config(t)
+	return fixtureOf(t, api, image, config(t))
+}
+
+func fixtureOf(t *testing.T, api *client.Client, image string, config docker.Config) sandboxtest.Fixture {
 	t.Cleanup(func() { noneLeft(t, api, config.Installation) })
 	present := open(t, config)
 	t.Cleanup(func() { present.Close() })

@@ -26,7 +26,7 @@ import (
 // have codes.
 type engine struct {
 	api     *client.Client
-	socket  string // path of its socket, links resolved
+	socket  string // path of its socket, links resolved; empty when it has none here
 	timeout time.Duration
 
 	mu   sync.Mutex // guards arch
@@ -41,18 +41,18 @@ func openEngine(config Config) (*engine, error) {
 	if host == "" {
 		host = client.DefaultDockerHost
 	}
-	path, local := strings.CutPrefix(host, "unix://")
-	if !local {
-		return nil, &berth.Error{
-			Code: berth.CodeUnsupported, Message: "the Docker engine at " + host + " is not on this machine",
-			Remediation: "Run berth serve on the engine's machine, or point --docker-host at a local socket.",
-		}
+	options, err := hostOptions(host)
+	if err != nil {
+		return nil, err
 	}
-	api, err := client.New(client.WithHost(host), client.WithUserAgent("berth"))
+	api, err := client.New(append(options, client.WithUserAgent("berth"))...)
 	if err != nil {
 		return nil, berth.FieldErrorf(berth.CodeInvalid, "docker-host", "%s", err.Error())
 	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
+	path, local := strings.CutPrefix(host, "unix://")
+	if !local {
+		path = ""
+	} else if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
 	return &engine{api: api, socket: path, timeout: config.CallTimeout}, nil
@@ -80,6 +80,9 @@ func (e *engine) ping(ctx context.Context) error {
 // over those that it has. Where somebody else listens for the engine, that
 // process stays the same.
 func (e *engine) process() (p proctree.Process, accepts bool) {
+	if e.socket == "" {
+		return p, false
+	}
 	conn, err := net.DialTimeout("unix", e.socket, probeTimeout)
 	if err != nil {
 		return p, false

@@ -76,7 +76,7 @@ func (b *box) stop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, stopLimit)
 	defer cancel()
 	// Whether it answers or not, nothing may be left of it.
-	if err := b.agent.Stop(ctx); err != nil {
+	if err := b.stopGuest(ctx); err != nil {
 		b.logger().Warn("a guest did not stop by itself", "error", err)
 	} else {
 		b.waitFor(ctx, guest.ended, time.Second)
@@ -92,6 +92,14 @@ func (b *box) stop(ctx context.Context) error {
 		return berth.Errorf(berth.CodeUnavailable, "the sandbox's container is still running")
 	}
 	return b.settle(ctx)
+}
+
+// stopGuest asks the guest to end, wherever its agent is.
+func (b *box) stopGuest(ctx context.Context) error {
+	if b.present().attached() {
+		return b.provider.far.Stop(ctx, berth.SandboxRef{ID: b.id})
+	}
+	return b.agent.Stop(ctx)
 }
 
 // settle waits until the engine too knows that the container has ended: one that
@@ -216,6 +224,7 @@ func (b *box) remove(ctx context.Context) error {
 			return berth.Errorf(berth.CodeUnavailable, "the sandbox's guest is still there")
 		}
 		agent.End()
+		b.provider.far.Forget(b.id)
 	}
 	if err := os.RemoveAll(b.dir); err != nil {
 		return berth.Wrap(err, "removing a sandbox's folder")

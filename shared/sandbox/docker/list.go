@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/volume"
 	"github.com/moby/moby/client"
 
 	"github.com/berth-dev/berth/shared/berth"
@@ -40,8 +41,28 @@ func (p *Provider) List(ctx context.Context) ([]berth.SandboxState, error) {
 			continue
 		}
 		states = append(states, unrecorded(id, c))
+		known[id] = true
+	}
+	volumes, err := p.volumes(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range volumes {
+		id := berth.SandboxID(v.Labels[labelSandbox])
+		if known[id] || !berth.IsULID(string(id)) || p.claimed(id) {
+			continue
+		}
+		states = append(states, unrecordedVolume(id, v))
+		known[id] = true
 	}
 	return states, nil
+}
+
+// claimed reports whether something is known of a sandbox, such as that it is
+// being made or removed.
+func (p *Provider) claimed(id berth.SandboxID) bool {
+	_, err := p.find(id)
+	return err == nil
 }
 
 // labelled are the containers that filters let through, whatever their state.
@@ -62,6 +83,16 @@ func unrecorded(id berth.SandboxID, c container.Summary) berth.SandboxState {
 	}
 }
 
+// unrecordedVolume is the state of a volume that only its labels tell of, and
+// whose container is gone.
+func unrecordedVolume(id berth.SandboxID, v volume.Volume) berth.SandboxState {
+	made, _ := time.Parse(time.RFC3339, v.CreatedAt) // an engine that does not say is older
+	return berth.SandboxState{
+		ID: id, Run: berth.RunID(v.Labels[labelRun]), Status: berth.SandboxFailed, Workspace: Workspace, CreatedAt: made.UTC(),
+		Reason: &berth.Reason{Code: berth.ReasonLost, Message: "the sandbox's volume is there without a container or a record of it"},
+	}
+}
+
 // unknown are the containers that carry the labels of a sandbox that is recorded
 // nowhere.
 func (p *Provider) unknown(ctx context.Context, id berth.SandboxID) ([]container.Summary, error) {
@@ -76,6 +107,13 @@ func (p *Provider) describeUnknown(ctx context.Context, id berth.SandboxID) (ber
 	if len(found) > 0 {
 		return unrecorded(id, found[0]), nil
 	}
+	volumes, err := p.volumes(ctx, id)
+	if err != nil {
+		return berth.SandboxState{}, err
+	}
+	if len(volumes) > 0 {
+		return unrecordedVolume(id, volumes[0]), nil
+	}
 	return berth.SandboxState{ID: id, Status: berth.SandboxGone}, nil
 }
 
@@ -86,6 +124,15 @@ func (p *Provider) destroyUnknown(ctx context.Context, id berth.SandboxID) error
 	}
 	for _, c := range found {
 		if err := p.removeContainer(ctx, c.ID); err != nil {
+			return err
+		}
+	}
+	volumes, err := p.volumes(ctx, id)
+	if err != nil {
+		return err
+	}
+	for _, v := range volumes {
+		if err := p.removeVolume(ctx, v.Name); err != nil {
 			return err
 		}
 	}

@@ -25,6 +25,8 @@ type meta struct {
 	Reason       *berth.Reason        `json:"reason,omitempty"`
 	Container    string               `json:"container,omitempty"` // the engine's id
 	Volumes      []string             `json:"volumes,omitempty"`   // those of the image, made with the container
+	Transport    Transport            `json:"transport,omitempty"` // the socket when empty
+	Arch         string               `json:"arch,omitempty"`      // of the guest
 	Binds        []bind               `json:"binds,omitempty"`
 	UID          int                  `json:"uid"` // of commands
 	GID          int                  `json:"gid"`
@@ -35,7 +37,8 @@ type meta struct {
 	Boot         string    `json:"boot,omitempty"`
 	PID          int       `json:"pid,omitempty"`
 	StartTime    uint64    `json:"start_time,omitempty"`
-	Ends         []ending  `json:"ends,omitempty"` // of earlier starts, the latest last
+	Ends         []ending  `json:"ends,omitempty"`       // of earlier starts, the latest last
+	StartedAt    string    `json:"started_at,omitempty"` // by the engine's word; with TransportAttached
 	CreatedAt    time.Time `json:"created_at"`
 }
 
@@ -93,6 +96,9 @@ func (m meta) write(dir string) error {
 	}
 	return diskError("recording a sandbox", err)
 }
+
+// attached reports whether the guest is its own agent.
+func (m meta) attached() bool { return m.Transport == TransportAttached }
 
 // guest finds the guest's process, when it still runs.
 func (m meta) guest(boot string) (proctree.Process, bool) {

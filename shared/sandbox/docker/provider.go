@@ -15,17 +15,21 @@ import (
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/hostagent"
+	"github.com/berth-dev/berth/shared/relay"
 )
 
 // Provider makes sandboxes in containers. It is safe for concurrent use.
 type Provider struct {
-	hostagent.Sandboxes
-	config  Config
-	engine  *engine
-	boot    string
-	guarded []string // that no mount may reach
-	work    sync.WaitGroup
-	closed  chan struct{}
+	near     hostagent.Sandboxes // whose agent is this process
+	far      *relay.Sandboxes    // whose guest is its own
+	choosing chan struct{}       // taken by who uses chosen
+	chosen   *chosen
+	config   Config
+	engine   *engine
+	boot     string
+	guarded  []string // that no mount may reach
+	work     sync.WaitGroup
+	closed   chan struct{}
 
 	mu    sync.Mutex // guards boxes
 	boxes map[berth.SandboxID]*box
@@ -36,7 +40,7 @@ var _ berth.Provider = (*Provider)(nil)
 // New connects to the engine and takes up the sandboxes that are recorded in the
 // root folder: guests that live are connected again. Errors: unavailable when the
 // engine does not answer, unless there are sandboxes to take up: those need it
-// only to be made, stopped and started; unsupported for an engine elsewhere.
+// only to be made, stopped and started.
 func New(config Config) (*Provider, error) {
 	config.setDefaults()
 	if config.Installation == "" || config.Guest == nil {
@@ -46,8 +50,9 @@ func New(config Config) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Provider{config: config, engine: e, closed: make(chan struct{}), boxes: map[berth.SandboxID]*box{}}
-	p.Sandboxes = hostagent.Sandboxes{Find: p.agent}
+	p := &Provider{config: config, engine: e, choosing: make(chan struct{}, 1), closed: make(chan struct{}), boxes: map[berth.SandboxID]*box{}}
+	p.near = hostagent.Sandboxes{Find: p.agent}
+	p.far = relay.New(relay.Config{Dial: p.dial, Clock: config.Clock})
 	if err := p.openRoot(); err != nil {
 		return nil, err
 	}
@@ -66,6 +71,9 @@ func New(config Config) (*Provider, error) {
 	if err := p.adoptAll(recorded, pingErr == nil); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
+	if pingErr == nil {
+		p.chooseEarly()
+	}
 	return p, nil
 }
 
@@ -83,7 +91,11 @@ func (p *Provider) openRoot() (err error) {
 	if p.config.Root, err = filepath.EvalSymlinks(root); err != nil {
 		return fmt.Errorf("opening the docker provider: %w", err)
 	}
-	for _, path := range append([]string{p.config.Root, p.engine.socket, "/run/docker.sock", "/run/containerd/containerd.sock"}, p.config.Guarded...) {
+	own := []string{p.config.Root, "/run/docker.sock", "/run/containerd/containerd.sock"}
+	if p.engine.socket != "" {
+		own = append(own, p.engine.socket)
+	}
+	for _, path := range append(own, p.config.Guarded...) {
 		if real, err := filepath.EvalSymlinks(path); err == nil {
 			path = real
 		}
@@ -153,8 +165,9 @@ func (p *Provider) Close() error {
 	for _, b := range boxes {
 		b.letGo()
 	}
+	err := p.far.Close()
 	p.work.Wait()
-	return p.engine.api.Close()
+	return errors.Join(err, p.engine.api.Close())
 }
 
 // untilClosed makes a context of work that nobody waits for: it ends with the

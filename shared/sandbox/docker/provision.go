@@ -176,7 +176,13 @@ func (b *box) make(ctx context.Context, spec berth.SandboxSpec) (*berth.Reason, 
 		return nil, err
 	}
 	if b.noFolder() {
-		if err := b.create(p); err != nil {
+		b.setDetail("looking at the Docker engine")
+		transport, _, err := b.provider.Transport(ctx)
+		if err != nil {
+			return nil, err
+		}
+		b.setDetail("")
+		if err := b.create(p, transport); err != nil {
 			return nil, err
 		}
 	}
@@ -226,10 +232,10 @@ func (p *Provider) plan(spec berth.SandboxSpec) (plan, error) {
 }
 
 // create makes the folder, the record first.
-func (b *box) create(p plan) error {
+func (b *box) create(p plan, transport Transport) error {
 	m := meta{
 		ID: b.id, Installation: b.provider.config.Installation, Run: p.spec.Run, Status: berth.SandboxCreating,
-		Binds: p.binds, CreatedAt: b.provider.config.Clock.Now(),
+		Binds: p.binds, Transport: transport, CreatedAt: b.provider.config.Clock.Now(),
 	}
 	if err := os.Mkdir(b.dir, 0o700); err != nil && !os.IsExist(err) {
 		return diskError("making a sandbox's folder", err)
@@ -254,9 +260,14 @@ func (b *box) makeContainer(ctx context.Context, p plan) (*berth.Reason, error) 
 	if err != nil {
 		return nil, err
 	}
+	if b.present().attached() {
+		if err := b.createVolume(ctx, p.spec.Run); err != nil {
+			return nil, err
+		}
+	}
 	id, err := b.createContainer(ctx, p, image, guest)
 	if err != nil {
 		return nil, err
 	}
-	return nil, b.record(func(m *meta) { m.Container = id })
+	return nil, b.record(func(m *meta) { m.Container, m.Arch = id, image.arch })
 }

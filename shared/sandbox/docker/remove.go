@@ -15,24 +15,32 @@ import (
 // of them.
 func (b *box) removeContainer(ctx context.Context) error {
 	m := b.present()
+	if m.attached() {
+		// Also one that the server did not live to record, and only when it is ours.
+		owned, err := b.ownedVolume(ctx)
+		if err != nil {
+			return err
+		}
+		if owned {
+			m.Volumes = append(m.Volumes, volumeName(b.id))
+		}
+	}
 	name := m.Container
 	if name == "" {
 		// The server may have died between the making and the record. What is ours
 		// by its labels alone is removed.
 		found, err := b.inspect(ctx)
-		if berth.CodeOf(err) == berth.CodeNotFound {
-			return nil
-		}
-		if err != nil {
+		if err != nil && berth.CodeOf(err) != berth.CodeNotFound {
 			return err
 		}
-		if found.Config == nil || !b.owns(found.Config.Labels) {
-			return nil
+		if err == nil && found.Config != nil && b.owns(found.Config.Labels) {
+			name, m.Volumes = found.ID, append(m.Volumes, volumesOf(found)...)
 		}
-		name, m.Volumes = found.ID, volumesOf(found)
 	}
-	if err := b.provider.removeContainer(ctx, name); err != nil {
-		return err
+	if name != "" {
+		if err := b.provider.removeContainer(ctx, name); err != nil {
+			return err
+		}
 	}
 	for _, volume := range m.Volumes {
 		if err := b.provider.removeVolume(ctx, volume); err != nil {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"fmt"
 	"os"
 	"syscall"
 	"time"
@@ -57,6 +58,9 @@ func (b *box) startGuest(ctx context.Context) (*berth.Reason, error) {
 		return nil, err
 	}
 	start := hex.EncodeToString(random[:])
+	if b.present().attached() {
+		return b.startAttached(ctx, start)
+	}
 	if err := b.record(func(m *meta) { m.SandboxStart, m.Boot, m.PID, m.StartTime = start, b.provider.boot, 0, 0 }); err != nil {
 		return nil, err
 	}
@@ -115,7 +119,7 @@ func (b *box) notStarted(found container.InspectResponse) *berth.Reason {
 	if found.State != nil && found.State.Running {
 		return &berth.Reason{
 			Code: berth.ReasonProvisionFailed, Message: "the container's first process is not one of this machine",
-			Remediation: "The provider docker needs a Docker engine that runs on the same Linux as berth, not in a virtual machine or elsewhere.",
+			Remediation: "The sandbox was made on an engine of this machine, and another one answers now. Make a new sandbox.",
 		}
 	}
 	reason := endReason(found)
@@ -165,7 +169,7 @@ func (b *box) probe(ctx context.Context) (wire.Probed, error) {
 	for _, m := range binds {
 		targets = append(targets, m.Target)
 	}
-	said, err := b.agent.ProbeMounts(ctx, targets)
+	said, err := b.probeGuest(ctx, targets)
 	if err != nil || len(binds) == 0 {
 		return said, err
 	}
@@ -179,10 +183,29 @@ func (b *box) probe(ctx context.Context) (wire.Probed, error) {
 		}
 		stat, ok := info.Sys().(*syscall.Stat_t)
 		if !ok || said.Mounts[i] != (wire.FileID{Device: stat.Dev, Inode: stat.Ino}) {
-			return said, berth.Errorf(berth.CodeForbidden, "what is mounted at %s is not %s: a link was put in its place", m.Target, m.Source)
+			return said, b.otherMount(m)
 		}
 	}
 	return said, nil
+}
+
+// otherMount is the error for a mount that is not what was checked.
+func (b *box) otherMount(m bind) error {
+	if b.present().attached() {
+		return &berth.Error{
+			Code: berth.CodeForbidden, Message: fmt.Sprintf("what is mounted at %s is not this machine's %s", m.Target, m.Source),
+			Remediation: "docker.extra_mounts needs an engine that sees the server's own directories; run berth-agent on the engine's machine.",
+		}
+	}
+	return berth.Errorf(berth.CodeForbidden, "what is mounted at %s is not %s: a link was put in its place", m.Target, m.Source)
+}
+
+// probeGuest asks the guest, wherever its agent is.
+func (b *box) probeGuest(ctx context.Context, targets []string) (wire.Probed, error) {
+	if b.present().attached() {
+		return b.provider.far.Probe(ctx, berth.SandboxRef{ID: b.id}, targets)
+	}
+	return b.agent.ProbeMounts(ctx, targets)
 }
 
 // waitFor reports whether done was closed in time, and before the provider was.

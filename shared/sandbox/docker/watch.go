@@ -15,18 +15,19 @@ import (
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/guest/proctree"
+	"github.com/berth-dev/berth/shared/guest/wire"
 )
 
 // guestProcess is a guest that was seen alive.
 type guestProcess struct {
-	proctree.Process
+	Alive func() bool
 	ended chan struct{} // closed when it is gone and that is recorded
 }
 
 // watch waits for the end of the guest. It is the machine's process and not the
 // engine that tells: an engine may be stopped while its containers go on.
 func (b *box) watch(process proctree.Process) {
-	guest := &guestProcess{process, make(chan struct{})}
+	guest := &guestProcess{process.Alive, make(chan struct{})}
 	b.mu.Lock()
 	b.guest = guest
 	b.mu.Unlock()
@@ -95,9 +96,12 @@ func (b *box) died() {
 	}
 	b.mu.Lock()
 	b.guest = nil
-	agent := b.agent
+	agent, attached := b.agent, b.meta.attached()
 	b.mu.Unlock()
 	agent.End()
+	if attached {
+		b.provider.far.Forget(b.id)
+	}
 }
 
 // recordEnd keeps how the start of m ended.
@@ -123,11 +127,17 @@ func (b *box) lostExit(start string) *berth.Exit {
 	if e == nil {
 		return nil
 	}
+	exit := e.exit()
+	return &exit
+}
+
+// exit is that of commands that the end has cut off.
+func (e ending) exit() berth.Exit {
 	code := -1
 	if e.Reason == berth.ExitOutOfMemory {
 		code = killed
 	}
-	return &berth.Exit{Code: code, Reason: e.Reason, Message: e.Text}
+	return berth.Exit{Code: code, Reason: e.Reason, Message: e.Text}
 }
 
 // engineStopped is the reason while the engine cannot say more.
@@ -164,7 +174,7 @@ func (b *box) findReason(fault string) *berth.Reason {
 				return engineStopped
 			}
 			return endReason(found)
-		case found.State != nil && found.State.Pid > 0 && found.State.Pid != b.present().PID:
+		case found.State != nil && found.State.Pid > 0 && !b.sameStart(found.State):
 			return lost("the sandbox's container was started anew from outside")
 		}
 		// The engine learns of the end a little later than this process.
@@ -174,10 +184,26 @@ func (b *box) findReason(fault string) *berth.Reason {
 	}
 }
 
+// sameStart reports whether a container that runs does so since the start that is
+// recorded.
+func (b *box) sameStart(s *container.State) bool {
+	m := b.present()
+	if m.attached() {
+		return s.StartedAt == m.StartedAt
+	}
+	return s.Pid == m.PID
+}
+
 // endedWithEngine reports whether a container ended because its engine did.
 func (b *box) endedWithEngine(s *container.State) bool {
 	if s.OOMKilled {
 		return false
+	}
+	b.mu.Lock()
+	attached, away := b.meta.attached(), b.away
+	b.mu.Unlock()
+	if attached { // the engine's process may be anywhere
+		return away
 	}
 	finished, err := time.Parse(time.RFC3339Nano, s.FinishedAt)
 	return err == nil && b.provider.engine.took(b.present().Engine, finished)
@@ -200,8 +226,11 @@ func endReason(found container.InspectResponse) *berth.Reason {
 		}
 	}
 	message := fmt.Sprintf("the sandbox's container has ended with status %d", s.ExitCode)
-	if s.ExitCode == killed {
+	switch s.ExitCode {
+	case killed:
 		message = "the sandbox's container was killed from outside"
+	case wire.OversizeStatus:
+		message = "the output of a command was past its cap, so the sandbox was ended"
 	}
 	if s.Error != "" {
 		message += ": " + s.Error

@@ -3,6 +3,7 @@ package dockertest
 import (
 	"bytes"
 	"context"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,7 +22,7 @@ type Daemon struct {
 	// Host is its address.
 	Host  string
 	dir   string
-	flags []string
+	args  []string
 	cmd   *exec.Cmd
 	log   bytes.Buffer
 	ended chan struct{}
@@ -36,6 +37,35 @@ const (
 // the program dockerd.
 func StartDaemon(t testing.TB, flags ...string) *Daemon {
 	t.Helper()
+	// Not below the test's folder: sockets and mounts want short paths.
+	e := newDaemon(t, "")
+	e.Host = "unix://" + filepath.Join(e.dir, "s")
+	e.args = append(append([]string{"--net", "dockerd", "--host", e.Host}, e.flags()...), flags...)
+	e.start(t)
+	return e
+}
+
+// StartFarDaemon starts an engine that is as far away as one can be on the same
+// machine: it is reached by TCP, and sees none of the tests' folders.
+func StartFarDaemon(t testing.TB, flags ...string) *Daemon {
+	t.Helper()
+	e := newDaemon(t, "/var/tmp") // as the usual folder is hidden from it
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Host = "tcp://" + free.Addr().String()
+	free.Close()
+	hide := `mount -t tmpfs tmpfs "$0" && exec dockerd "$@"`
+	e.args = append([]string{"--mount", "sh", "-c", hide, os.TempDir(), "--host", e.Host, "--tls=false"}, e.flags()...)
+	e.args = append(e.args, flags...)
+	e.start(t)
+	return e
+}
+
+// newDaemon makes the folder of an engine, below parent or where it is usual.
+func newDaemon(t testing.TB, parent string) *Daemon {
+	t.Helper()
 	for _, program := range []string{"dockerd", "unshare"} {
 		if _, err := exec.LookPath(program); err != nil {
 			Missing(t, program+" is not installed")
@@ -44,20 +74,29 @@ func StartDaemon(t testing.TB, flags ...string) *Daemon {
 	if os.Getuid() != 0 {
 		Missing(t, "an engine of the test's own needs root")
 	}
-	// Not below the test's folder: sockets and mounts want short paths.
-	dir, err := os.MkdirTemp("", "dockerd")
+	dir, err := os.MkdirTemp(parent, "dockerd")
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &Daemon{Host: "unix://" + filepath.Join(dir, "s"), dir: dir}
-	e.flags = append([]string{
-		"--net", "dockerd", "--host", e.Host, "--data-root", filepath.Join(dir, "data"), "--exec-root", filepath.Join(dir, "exec"),
-		"--pidfile", filepath.Join(dir, "pid"), "--config-file", filepath.Join(dir, "none.json"), "--bridge", "none", "--iptables=false", "--ip-forward=false",
-		"--containerd-namespace", filepath.Base(dir), "--containerd-plugins-namespace", filepath.Base(dir) + "-plugins",
-	}, flags...)
 	if err := os.WriteFile(filepath.Join(dir, "none.json"), []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return &Daemon{dir: dir}
+}
+
+// flags keep it apart from every other engine.
+func (e *Daemon) flags() []string {
+	dir := e.dir
+	return []string{
+		"--data-root", filepath.Join(dir, "data"), "--exec-root", filepath.Join(dir, "exec"),
+		"--pidfile", filepath.Join(dir, "pid"), "--config-file", filepath.Join(dir, "none.json"), "--bridge", "none", "--iptables=false", "--ip-forward=false",
+		"--containerd-namespace", filepath.Base(dir), "--containerd-plugins-namespace", filepath.Base(dir) + "-plugins",
+	}
+}
+
+// start starts it for the first time.
+func (e *Daemon) start(t testing.TB) {
+	t.Helper()
 	e.Start(t)
 	t.Cleanup(func() {
 		if e.cmd != nil {
@@ -65,13 +104,12 @@ func StartDaemon(t testing.TB, flags ...string) *Daemon {
 		}
 		e.clean(t)
 	})
-	return e
 }
 
 // Start starts the engine again, after Stop.
 func (e *Daemon) Start(t testing.TB) {
 	t.Helper()
-	e.cmd, e.ended = exec.Command("unshare", e.flags...), make(chan struct{})
+	e.cmd, e.ended = exec.Command("unshare", e.args...), make(chan struct{})
 	e.cmd.Stdout, e.cmd.Stderr = &e.log, &e.log
 	e.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := e.cmd.Start(); err != nil {

@@ -1,0 +1,29 @@
+//go:build linux
+
+package docker
+
+import (
+	"strings"
+
+	"github.com/moby/moby/client"
+
+	"github.com/berth-dev/berth/shared/berth"
+)
+
+// hostOptions are how the engine at host is connected to. Certificates are those
+// of DOCKER_CERT_PATH, as for the docker client. Error: unsupported.
+func hostOptions(host string) ([]client.Opt, error) {
+	scheme, _, _ := strings.Cut(host, "://")
+	switch scheme {
+	case "unix":
+		return []client.Opt{client.WithHost(host)}, nil
+	case "tcp", "http", "https":
+		return []client.Opt{client.WithTLSClientConfigFromEnv(), client.WithHost(host)}, nil
+	case "ssh":
+		return sshOptions(host)
+	}
+	return nil, &berth.Error{
+		Code: berth.CodeUnsupported, Field: "docker-host", Message: "an engine at " + host + " cannot be connected to",
+		Remediation: "Name it by unix://, tcp:// or ssh://.",
+	}
+}

@@ -1,0 +1,104 @@
+//go:build linux
+
+package docker
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/moby/moby/client"
+
+	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/guest/wire"
+)
+
+const (
+	spoolTarget = socketTarget + "/" + wire.ContainedSpool
+	// maxFetched is the most that is fetched of one spool: what a guest out of its
+	// senses has written must not fill this machine's disk.
+	maxFetched = 2 << 30
+)
+
+func (b *box) spoolDir() string { return filepath.Join(b.dir, "spool") }
+
+// dropSpools forgets what was fetched: the guest writes on.
+func (b *box) dropSpools() error {
+	b.fetching.Lock()
+	defer b.fetching.Unlock()
+	b.fetched = nil
+	if err := os.RemoveAll(b.spoolDir()); err != nil {
+		return berth.Wrap(err, "forgetting outputs")
+	}
+	return diskError("making a sandbox's folder", os.MkdirAll(b.spoolDir(), 0o700))
+}
+
+// fetchSpool brings the spool of a command here whose sandbox does not run. After
+// it, the agent on this side answers as if it had always had it.
+func (b *box) fetchSpool(ctx context.Context, id berth.CommandID) error {
+	if _, err := berth.ParseCommandID(string(id)); err != nil {
+		return nil // the agent says what is wrong with it
+	}
+	b.fetching.Lock()
+	defer b.fetching.Unlock()
+	if b.fetched[id] {
+		return nil
+	}
+	err := b.copySpool(ctx, id)
+	if err != nil && berth.CodeOf(err) != berth.CodeNotFound { // it may not have been started
+		return err
+	}
+	if b.fetched == nil {
+		b.fetched = map[berth.CommandID]bool{}
+	}
+	b.fetched[id] = true
+	return nil
+}
+
+func (b *box) copySpool(ctx context.Context, id berth.CommandID) error {
+	name, done, err := b.holder(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	result, err := b.provider.engine.api.CopyFromContainer(ctx, name, client.CopyFromContainerOptions{SourcePath: spoolTarget + "/" + string(id)})
+	if err != nil {
+		return engineError("reading an output from container "+name, err)
+	}
+	defer result.Content.Close()
+	in := tar.NewReader(result.Content)
+	header, err := in.Next()
+	if err != nil {
+		return engineError("reading an output from container "+name, errors.Join(err, io.ErrUnexpectedEOF))
+	}
+	if header.Typeflag != tar.TypeReg { // it is no spool of ours
+		return berth.Errorf(berth.CodeNotFound, "the command does not exist")
+	}
+	path := filepath.Join(b.spoolDir(), string(id))
+	file, err := os.OpenFile(path+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return diskError("keeping an output", err)
+	}
+	_, err = io.CopyN(file, in, min(header.Size, maxFetched))
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(path+".new", path)
+	}
+	if err != nil {
+		_ = os.Remove(path + ".new") // on a full disk the first error tells all
+		return diskError("keeping an output", engineError("reading an output from container "+name, err))
+	}
+	return nil
+}
+
+// pushSpool takes the tombstone of a command along that was cancelled while its
+// sandbox did not run.
+func (b *box) pushSpool(ctx context.Context, id berth.CommandID) error {
+	text, err := os.ReadFile(filepath.Join(b.spoolDir(), string(id)))
+	if err != nil {
+		return berth.Wrap(err, "reading a tombstone")
+	}
+	return b.copyIn(ctx, spoolTarget, entry{name: string(id), text: text, mode: 0o600})
+}
