@@ -18,7 +18,7 @@ const (
 // commands.
 func (p *Provider) ReadOutput(ctx context.Context, ref berth.SandboxRef, id berth.CommandID, offset int64, limit int, wait time.Duration) (berth.Output, error) {
 	p.touch(ref.ID)
-	out, err := p.Sandboxes.ReadOutput(ctx, ref, id, offset, limit, wait)
+	out, err := p.doer(ctx, ref).ReadOutput(ctx, ref, id, offset, limit, wait)
 	b := p.box(ref.ID)
 	now := p.config.Clock.Now()
 	b.mu.Lock()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/relay"
 )
 
 // Config is what a Provider needs. Key, Scope, Guest and Installation are
@@ -21,6 +22,9 @@ type Config struct {
 	// Guest is the program cmd/berth-guest for an architecture in Go's words.
 	Guest        func(arch string) ([]byte, error)
 	Installation berth.InstallationID
+	// Plain runs commands where the guest does not run, over a shell; nil refuses
+	// such sandboxes.
+	Plain func(shell func(ctx context.Context, ref berth.SandboxRef) (relay.Shell, error)) Plain
 	// Transport carries the requests; a fresh one when nil.
 	Transport http.RoundTripper
 	Pace      Pace

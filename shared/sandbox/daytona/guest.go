@@ -30,6 +30,9 @@ const scriptLimit = 20 * time.Second
 func (m *making) equip(ctx context.Context, s daytonaapi.Sandbox) (*live, error) {
 	p, ref := m.provider, berth.SandboxRef{ID: m.plan.spec.ID, Ref: s.ID}
 	l, err := p.prepare(ctx, s)
+	if p.isUnable(err) {
+		return p.equipPlain(ctx, ref, m.plan.spec.Run, l, false)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -52,6 +55,9 @@ func (m *making) equip(ctx context.Context, s daytonaapi.Sandbox) (*live, error)
 // resume does the same for a sandbox that was stopped.
 func (p *Provider) resume(ctx context.Context, s daytonaapi.Sandbox, ref berth.SandboxRef) (*live, error) {
 	l, err := p.prepare(ctx, s)
+	if p.isUnable(err) {
+		return p.equipPlain(ctx, ref, berth.RunID(s.Labels[labelRun]), l, true)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +82,8 @@ func checkGuest(state berth.SandboxState) error {
 	return unfitf(berth.ReasonProvisionFailed, "", "the sandbox's guest says "+string(state.Status))
 }
 
-// prepare uploads the guest unless it is there, and starts its daemon.
+// prepare uploads the guest unless it is there, and starts its daemon. Where the
+// guest does not run, the error is an *unable and what is returned of use.
 func (p *Provider) prepare(ctx context.Context, s daytonaapi.Sandbox) (*live, error) {
 	toolbox, err := p.client.Toolbox(ctx, s)
 	if err != nil {
@@ -95,7 +102,7 @@ func (p *Provider) prepare(ctx context.Context, s daytonaapi.Sandbox) (*live, er
 	}
 	guest, err := p.guestFor(ctx, toolbox)
 	if err != nil {
-		return nil, err
+		return l, err
 	}
 	sum := sha256.Sum256(guest)
 	l.guest = hex.EncodeToString(sum[:8])
@@ -104,7 +111,7 @@ func (p *Provider) prepare(ctx context.Context, s daytonaapi.Sandbox) (*live, er
 		err = toolbox.Upload(ctx, l.program(), guest)
 	}
 	if err != nil {
-		return nil, berth.Wrap(err, "uploading the guest")
+		return l, berth.Wrap(err, "uploading the guest")
 	}
 	return l, p.startDaemon(ctx, l)
 }
@@ -124,7 +131,7 @@ func (p *Provider) guestFor(ctx context.Context, toolbox *daytonaapi.Toolbox) ([
 	}
 	arch, ok := map[string]string{"x86_64": "amd64", "aarch64": "arm64"}[words[0]]
 	if !ok {
-		return nil, unfitf(berth.ReasonProvisionFailed, "", "the sandbox's machine is "+words[0]+", for which there is no guest")
+		return nil, unablef("", "the sandbox's machine is "+words[0]+", for which there is no guest")
 	}
 	return p.config.Guest(arch)
 }
@@ -156,7 +163,7 @@ echo started
 		}
 	}
 	if said.ExitCode != 0 || !strings.Contains(said.Result, "started") {
-		return unfitf(berth.ReasonProvisionFailed, "Use a snapshot whose home directory lets programs run.",
+		return unablef("Use a snapshot whose home directory lets programs run.",
 			"the guest does not run in the sandbox: "+strings.TrimSpace(said.Result))
 	}
 	return nil

@@ -20,6 +20,9 @@ func (p *Provider) stateOf(s daytonaapi.Sandbox, id berth.SandboxID) berth.Sandb
 	switch s.State {
 	case daytonaapi.Started:
 		state.Status = berth.SandboxReady
+		if isPlain(s) {
+			state.Detail = plainDetail
+		}
 		if state.Workspace == "" {
 			state.Status, state.Detail = berth.SandboxCreating, "preparing"
 		}
@@ -51,7 +54,7 @@ func (p *Provider) Describe(ctx context.Context, ref berth.SandboxRef) (berth.Sa
 		return berth.SandboxState{}, unknownState(s)
 	}
 	state := p.stateOf(b.fresh(s), ref.ID)
-	if state.Status != berth.SandboxReady {
+	if state.Status != berth.SandboxReady || isPlain(s) {
 		return state, nil
 	}
 	return p.withGuest(ctx, ref, state)
@@ -107,7 +110,11 @@ func (p *Provider) Stop(ctx context.Context, ref berth.SandboxRef) error {
 	if s.State == daytonaapi.Started {
 		// The guest writes down that its commands were cancelled. Where it does not
 		// answer, they are lost.
-		if err := p.Sandboxes.Stop(ctx, ref); err != nil {
+		halt := p.Sandboxes.Stop
+		if p.plain != nil && isPlain(s) {
+			halt = p.plain.Stop
+		}
+		if err := halt(ctx, ref); err != nil {
 			p.config.Logger.Warn("a sandbox is stopped without its guest's help", "sandbox", ref.ID, "error", err)
 		}
 	}

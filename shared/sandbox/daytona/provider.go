@@ -14,7 +14,8 @@ import (
 // Provider makes sandboxes with one Daytona account. It is safe for concurrent
 // use.
 type Provider struct {
-	*relay.Sandboxes // commands and files
+	*relay.Sandboxes       // commands and files of guests
+	plain            Plain // of sandboxes without one; may be nil
 	config           Config
 	client           *daytonaapi.Client
 	work             sync.WaitGroup
@@ -40,6 +41,9 @@ func New(config Config) (*Provider, error) {
 	}
 	p := &Provider{config: config, client: client, closed: make(chan struct{}), boxes: map[berth.SandboxID]*box{}}
 	p.Sandboxes = relay.New(relay.Config{Dial: p.dial, Patience: config.Pace.Relay, Clock: config.Clock})
+	if config.Plain != nil {
+		p.plain = config.Plain(p.shellOf)
+	}
 	return p, nil
 }
 

@@ -182,3 +182,42 @@ func (t *Toolbox) move(ctx context.Context, from, to string) error {
 	}
 	return err
 }
+
+// Download reads a file whole. Error: too_large above most bytes.
+func (t *Toolbox) Download(ctx context.Context, path string, most int64) (data []byte, err error) {
+	k := t.call(http.MethodGet, "/files/download")
+	k.again, k.query = true, url.Values{"path": {path}}
+	err = t.client.repeat(ctx, k, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, uploadLimit)
+		defer cancel()
+		resp, err := t.client.send(ctx, k)
+		if err != nil {
+			return err
+		}
+		defer resp.Body.Close()
+		if isHTML(resp.Header, nil) {
+			return t.client.html(k)
+		}
+		data, err = io.ReadAll(io.LimitReader(resp.Body, most+1))
+		switch {
+		case err != nil:
+			return t.client.broken(ctx, k, err)
+		case int64(len(data)) > most:
+			return berth.Errorf(berth.CodeTooLarge, "the file is larger than %d bytes", most)
+		case resp.ContentLength >= 0 && int64(len(data)) != resp.ContentLength:
+			return &failure{kind: passing, err: t.client.unavailable(k, "cut a file short", nil)}
+		}
+		return nil
+	})
+	return data, err
+}
+
+// DeleteFolder removes a folder with all in it; one that is gone is no error.
+func (t *Toolbox) DeleteFolder(ctx context.Context, path string) error {
+	k := t.call(http.MethodDelete, "/files")
+	k.again, k.query = true, url.Values{"path": {path}, "recursive": {"true"}}
+	if err := t.client.exchange(ctx, k, nil); err != nil && !isNotFound(err) {
+		return err
+	}
+	return nil
+}
