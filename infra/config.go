@@ -19,6 +19,8 @@ type config struct {
 
 	defaultEnvironment string
 	maxLiveRuns        int
+	daytonaURL         string
+	spritesURL         string
 
 	vpc     string
 	subnets []string
@@ -45,6 +47,8 @@ var contexts = map[string]*regexp.Regexp{
 	"functionsDir":       regexp.MustCompile(`.`),
 	"defaultEnvironment": regexp.MustCompile(`^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$`),
 	"maxLiveRuns":        regexp.MustCompile(`^[0-9]{1,6}$`),
+	"daytonaURL":         regexp.MustCompile(`^https?://[^\s]+$`),
+	"spritesURL":         regexp.MustCompile(`^https?://[^\s]+$`),
 	"vpc":                regexp.MustCompile(`^vpc-[0-9a-f]{8,17}$`),
 	"subnets":            regexp.MustCompile(`^subnet-[0-9a-f]{8,17}(,subnet-[0-9a-f]{8,17})*$`),
 	"customerKey":        regexp.MustCompile(`^(new|arn:[a-z-]+:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9-]+)$`),
@@ -62,6 +66,8 @@ var expected = map[string]string{
 	"functionsDir":       "a folder",
 	"defaultEnvironment": "the id of an environment",
 	"maxLiveRuns":        "a number of runs; 0 is no limit",
+	"daytonaURL":         "the URL of an API",
+	"spritesURL":         "the URL of an API",
 	"vpc":                "the id of a VPC",
 	"subnets":            "ids of subnets, with commas between",
 	"customerKey":        "new, or the ARN of a KMS key",
@@ -94,6 +100,7 @@ func readConfig(node constructs.Node) (*config, error) {
 		installation: read("installation", "berth"), arch: read("arch", "arm64"),
 		functionsDir:       read("functionsDir", filepath.Join("..", "bin", "functions")),
 		defaultEnvironment: read("defaultEnvironment", ""), vpc: read("vpc", ""), customerKey: read("customerKey", ""),
+		daytonaURL: read("daytonaURL", ""), spritesURL: read("spritesURL", ""),
 		domain: read("domain", ""), certificate: read("certificate", ""), firewall: read("waf", ""),
 		alarmEmail: read("alarmEmail", ""), retainData: read("retainData", "true") == "true",
 	}

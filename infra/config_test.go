@@ -12,7 +12,7 @@ func TestAContextThatIsWrongIsRefusedWithAllItsFaults(t *testing.T) {
 	bad := map[string]any{
 		"installation": "Prod_1", "arch": "sparc", "maxLiveRuns": "many", "vpc": "my-vpc", "subnets": "a;b",
 		"customerKey": "alias/mine", "domain": "https://api.example.com", "certificate": "mine", "waf": "yes",
-		"alarmEmail": "nobody", "retainData": "maybe", "defaultEnvironment": "A B", "archs": "arm64",
+		"alarmEmail": "nobody", "retainData": "maybe", "defaultEnvironment": "A B", "daytonaURL": "daytona", "spritesURL": "sprites", "archs": "arm64",
 	}
 	_, err := synthesize(bad)
 	if err == nil {

@@ -73,11 +73,17 @@ func (f *functions) environment() *map[string]*string {
 		"BERTH_TABLE": f.data.table.TableName(), "BERTH_BUCKET": f.data.bucket.BucketName(),
 		"BERTH_STATE_MACHINE": machineARN(f.stack, f.config), "BERTH_INSTALLATION": text(f.config.installation),
 	}
-	if f.config.domain != "" {
-		told["BERTH_PUBLIC_URL"] = text("https://" + f.config.domain)
+	optional := map[string]string{
+		"BERTH_DEFAULT_ENVIRONMENT": f.config.defaultEnvironment,
+		"BERTH_DAYTONA_URL":         f.config.daytonaURL, "BERTH_SPRITES_URL": f.config.spritesURL,
 	}
-	if f.config.defaultEnvironment != "" {
-		told["BERTH_DEFAULT_ENVIRONMENT"] = text(f.config.defaultEnvironment)
+	if f.config.domain != "" {
+		optional["BERTH_PUBLIC_URL"] = "https://" + f.config.domain
+	}
+	for name, value := range optional {
+		if value != "" {
+			told[name] = text(value)
+		}
 	}
 	if f.config.maxLiveRuns > 0 {
 		told["BERTH_MAX_LIVE_RUNS"] = text(strconv.Itoa(f.config.maxLiveRuns))

@@ -112,7 +112,8 @@ func TestFunctionsAreToldWhatTheyRead(t *testing.T) {
 			if v.Table != "{Table}" || v.Bucket != "{Bucket}" || !strings.HasSuffix(v.StateMachine, ":stateMachine:berth-"+string(v.Installation)+"-runs") {
 				t.Errorf("%s: %s has the variables %+v", context, name, v)
 			}
-			if context == "everything" && (v.PublicURL != "https://api.example.com" || v.MaxLiveRuns != 20 || v.DefaultEnvironment != "ci" || v.Installation != "prod") {
+			if context == "everything" && (v.PublicURL != "https://api.example.com" || v.MaxLiveRuns != 20 || v.DefaultEnvironment != "ci" || v.Installation != "prod" ||
+				v.DaytonaURL != "https://daytona.example.com/api" || v.SpritesURL != "https://sprites.example.com") {
 				t.Errorf("%s lacks what the context says: %+v", name, v)
 			}
 		}

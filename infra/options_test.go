@@ -24,7 +24,7 @@ func TestFunctionsThatReachHostsAloneSitInTheSubnets(t *testing.T) {
 			t.Errorf("%s sits in %v", name, config)
 		}
 	}
-	want := []string{"runner/await-output", "runner/follow", "runner/provision", "runner/start", "runner/teardown", "events/sweeper"}
+	want := []string{"runner/admit", "runner/await-output", "runner/follow", "runner/provision", "runner/start", "runner/teardown", "events/sweeper"}
 	for operation, set := range operations {
 		if set.has(reachHosts) {
 			want = append(want, "api/"+operation)

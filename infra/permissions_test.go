@@ -151,7 +151,7 @@ func TestSecretsAreReadAndWrittenByWhatHasToAlone(t *testing.T) {
 		}
 	}
 	calls := holders(t, s, "secretsmanager:GetSecretValue", provider)
-	for _, name := range []string{"api/list-runs", "api/create-run", "api/put-secret", "api/join-host", "api/find-sandbox", "runner/admit", "runner/advance", "runner/finish", "events/authorizer"} {
+	for _, name := range []string{"api/list-runs", "api/create-run", "api/put-secret", "api/join-host", "api/find-sandbox", "runner/advance", "runner/finish", "events/authorizer"} {
 		if slices.Contains(calls, name) {
 			t.Errorf("%s reads provider secrets, and calls none", name)
 		}

@@ -30,7 +30,7 @@ type task struct {
 
 // tasks are those of the state machine, by their names there.
 var tasks = map[string]task{
-	"Admit":       {"admit", writer, 30 * time.Second, small},
+	"Admit":       {"admit", sandboxUser, 30 * time.Second, small},
 	"Provision":   {"provision", commandStarter, 120 * time.Second, small},
 	"Advance":     {"advance", writer, 30 * time.Second, small},
 	"Start":       {"start", commandStarter, 60 * time.Second, small},

@@ -39,7 +39,8 @@ var everything = map[string]any{
 	"installation": "prod", "arch": "amd64", "vpc": "vpc-0123456789abcdef0",
 	"subnets": "subnet-0123456789abcdef0,subnet-0123456789abcdef1", "customerKey": "new",
 	"domain": "api.example.com", "certificate": "arn:aws:acm:eu-west-1:123456789012:certificate/1b2c",
-	"waf": "true", "maxLiveRuns": "20", "defaultEnvironment": "ci", "alarmEmail": "ops@example.com",
+	"waf": "true", "maxLiveRuns": "20", "defaultEnvironment": "ci",
+	"daytonaURL": "https://daytona.example.com/api", "spritesURL": "https://sprites.example.com", "alarmEmail": "ops@example.com",
 }
 
 // Each is made once for all tests.
