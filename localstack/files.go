@@ -23,7 +23,8 @@ var Ministack []byte
 //go:embed run_ministack.py
 var RunMinistack []byte
 
-// Plugin is the source of the Python package that goes into LocalStack.
+// Plugin is the Python package that goes into LocalStack, as it is installed: a
+// folder with it has to be on Python's path.
 //
-//go:embed pyproject.toml berth_localstack/*.py
+//go:embed berth_localstack/*.py berth_localstack-1.0.0.dist-info/*
 var Plugin embed.FS

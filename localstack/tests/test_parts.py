@@ -1,10 +1,13 @@
 """The parts that need no running LocalStack."""
 
+import configparser
 import datetime
 import http.client
 import json
+import pathlib
 import threading
 import time
+import tomllib
 from types import SimpleNamespace
 
 import pytest
@@ -159,6 +162,15 @@ def statement(effect="Allow", resource="*", action="execute-api:Invoke"):
 )
 def test_a_policy_allows_what_it_names(statements, want):
     assert authorizer.allows({"Statement": statements}, ARN) == want
+
+
+def test_the_installed_form_has_the_entry_points_of_the_project():
+    folder = pathlib.Path(__file__).parent.parent
+    project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+    installed = configparser.ConfigParser(delimiters=("=",))
+    installed.optionxform = str
+    installed.read(folder / f"berth_localstack-{project['version']}.dist-info" / "entry_points.txt")
+    assert {name: dict(installed[name]) for name in installed.sections()} == project["entry-points"]
 
 
 class Owner:

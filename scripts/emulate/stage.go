@@ -85,7 +85,7 @@ func (s stage) up(ctx context.Context) error {
 	if err := s.clear(now); err != nil {
 		return err
 	}
-	s.progress("building the functions")
+	s.progress("building the functions; the first time takes minutes")
 	functions, err := emulator.BuildFunctions(ctx)
 	if err != nil {
 		return err

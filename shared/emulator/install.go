@@ -41,7 +41,7 @@ func (i installer) localStack(ctx context.Context) (python, plugin string, err e
 	if err != nil {
 		return "", "", err
 	}
-	plugin, err = i.plugin(ctx, folder)
+	plugin, err = i.plugin(ctx)
 	return pythonOf(folder), plugin, err
 }
 
@@ -68,8 +68,8 @@ func (i installer) environment(ctx context.Context, name string, of pythons, req
 	})
 }
 
-// plugin installs ours beside the environment, which outlives changes of it.
-func (i installer) plugin(ctx context.Context, environment string) (string, error) {
+// plugin puts ours into a folder for Python's path: it needs no building.
+func (i installer) plugin(ctx context.Context) (string, error) {
 	var source bytes.Buffer
 	err := fs.WalkDir(localstack.Plugin, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -82,19 +82,9 @@ func (i installer) plugin(ctx context.Context, environment string) (string, erro
 	if err != nil {
 		return "", err
 	}
-	folder := i.folder("localstack-plugin", []byte(environment+"\n"), source.Bytes())
-	return folder, i.once(ctx, "the plugin", folder, func(ctx context.Context) error {
-		// A copy: the build leaves files beside what it builds.
-		copied, err := os.MkdirTemp("", "berth-plugin-")
-		if err != nil {
-			return err
-		}
-		defer os.RemoveAll(copied)
-		if err := os.CopyFS(copied, localstack.Plugin); err != nil {
-			return err
-		}
-		// Without isolation it needs no registry: the environment can build it.
-		return pip(ctx, environment, "--no-index", "--no-deps", "--no-build-isolation", "--target", folder, copied)
+	folder := i.folder("localstack-plugin", source.Bytes())
+	return folder, i.once(ctx, "the plugin", folder, func(context.Context) error {
+		return os.CopyFS(folder, localstack.Plugin)
 	})
 }
 
