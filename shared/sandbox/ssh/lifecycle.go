@@ -13,7 +13,8 @@ import (
 // that does not answer, are told as a state failed with its reason, and nothing
 // is left behind. Errors: invalid for a name that does not resolve, forbidden for
 // a changed host key and a key that is not accepted, unsupported for what the
-// mapping refuses and a host that holds no guest.
+// mapping refuses. On a host that holds no guest, plain commands do the work, and
+// the state's detail says so.
 func (p *Provider) Provision(ctx context.Context, spec berth.SandboxSpec) (berth.SandboxState, error) {
 	if !berth.IsULID(string(spec.ID)) {
 		return berth.SandboxState{}, berth.FieldErrorf(berth.CodeInvalid, "sandbox", "must be a lower-case ULID")
@@ -30,12 +31,20 @@ func (p *Provider) Provision(ctx context.Context, spec berth.SandboxSpec) (berth
 	h := hostOf(*o)
 	p.remember(spec.ID, h)
 	ref := berth.SandboxRef{ID: spec.ID, Ref: h.ref()}
-	state, err := p.Sandboxes.Provision(ctx, ref, relay.Place{Run: spec.Run, Directory: o.WorkingDirectory, Make: true})
+	kind := commands(p.guests)
+	state, err := p.guests.Provision(ctx, ref, relay.Place{Run: spec.Run, Directory: o.WorkingDirectory, Make: true})
+	if holdsNoGuest(err) {
+		h.plain = true
+		ref.Ref = h.ref()
+		p.remember(spec.ID, h)
+		kind = p.plain
+		state, err = p.plain.Provision(ctx, ref, spec.Run, o.WorkingDirectory)
+	}
 	switch {
 	case err != nil:
 		return berth.SandboxState{}, berth.Wrap(err, "making a sandbox on "+h.destination)
 	case state.Status == berth.SandboxFailed:
-		if err := p.Sandboxes.Destroy(context.WithoutCancel(ctx), ref); err != nil {
+		if err := kind.Destroy(context.WithoutCancel(ctx), ref); err != nil {
 			return berth.SandboxState{}, err
 		}
 		reason := berth.Reason{Code: berth.ReasonProvisionFailed, Message: "the sandbox could not be made"}
@@ -84,11 +93,15 @@ func (p *Provider) Describe(ctx context.Context, ref berth.SandboxRef) (berth.Sa
 	if err != nil {
 		return berth.SandboxState{}, err
 	}
-	state, err := p.Sandboxes.Describe(ctx, ref)
-	if err != nil {
-		return state, err
+	if !h.plain {
+		state, err := p.guests.Describe(ctx, ref)
+		if !holdsNoGuest(err) {
+			return p.told(h, state), err
+		}
+		h.plain = true // its record does not say so
 	}
-	return p.told(h, state), nil
+	state, err := p.plain.Describe(ctx, berth.SandboxRef{ID: ref.ID, Ref: h.ref()})
+	return p.told(h, state), err
 }
 
 // Start makes a stopped or failed sandbox ready again.
@@ -97,7 +110,11 @@ func (p *Provider) Start(ctx context.Context, ref berth.SandboxRef) (berth.Sandb
 	if err != nil {
 		return berth.SandboxState{}, err
 	}
-	state, err := p.Sandboxes.Start(ctx, ref)
+	c, err := p.of(ctx, ref)
+	if err != nil {
+		return berth.SandboxState{}, err
+	}
+	state, err := c.Start(ctx, ref)
 	if err != nil {
 		return state, err
 	}
@@ -107,7 +124,19 @@ func (p *Provider) Start(ctx context.Context, ref berth.SandboxRef) (berth.Sandb
 // Destroy ends every process of the sandbox and removes its folder on the host.
 // The working directory stays: it is the user's.
 func (p *Provider) Destroy(ctx context.Context, ref berth.SandboxRef) error {
-	err := p.Sandboxes.Destroy(ctx, ref)
+	h, err := p.find(ctx, ref)
+	switch {
+	case berth.CodeOf(err) == berth.CodeNotFound:
+		return nil
+	case err == nil && !h.plain:
+		if err = p.guests.Destroy(ctx, ref); holdsNoGuest(err) {
+			h.plain = true
+			err = nil
+		}
+	}
+	if err == nil && h.plain {
+		err = p.plain.Destroy(ctx, berth.SandboxRef{ID: ref.ID, Ref: h.ref()})
+	}
 	switch berth.CodeOf(err) {
 	case berth.CodeInvalid, berth.CodeForbidden, berth.CodeUnsupported:
 		if ref.Ref == "" {

@@ -9,16 +9,17 @@ import (
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/relay"
+	"github.com/berth-dev/berth/shared/sandbox/ssh/plain"
 )
 
 // Provider makes sandboxes on SSH hosts. It keeps nothing but connections: any
 // number of servers may work with the same sandboxes. It is safe for concurrent
 // use.
 type Provider struct {
-	*relay.Sandboxes
-
 	config Config
 	guest  relay.Guest
+	guests *relay.Sandboxes
+	plain  plain.Sandboxes // on hosts that hold no guest
 
 	mu     sync.Mutex // guards all below
 	shells map[host]Shell
@@ -43,13 +44,20 @@ func New(config Config) *Provider {
 		config: config, guest: relay.Guest{Binary: config.Guest, Installation: config.Installation},
 		shells: map[host]Shell{}, hosts: map[berth.SandboxID]host{},
 	}
-	p.Sandboxes = relay.New(relay.Config{Dial: p.dial, Clock: config.Clock})
+	p.guests = relay.New(relay.Config{Dial: p.dial, Clock: config.Clock})
+	p.plain = plain.Sandboxes{Installation: config.Installation, Shell: func(ctx context.Context, ref berth.SandboxRef) (relay.Shell, error) {
+		h, err := p.find(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		return p.shell(ctx, h)
+	}}
 	return p
 }
 
 // Close ends the connections. Sandboxes go on.
 func (p *Provider) Close() error {
-	err := p.Sandboxes.Close()
+	err := p.guests.Close()
 	p.mu.Lock()
 	shells := p.shells
 	p.shells = map[host]Shell{}

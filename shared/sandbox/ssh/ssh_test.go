@@ -45,26 +45,46 @@ func (r *rig) ready(t *testing.T, spec berth.SandboxSpec) berth.SandboxState {
 
 func refOf(s berth.SandboxState) berth.SandboxRef { return berth.SandboxRef{ID: s.ID, Ref: s.Ref} }
 
+// piece reads a piece of both streams.
+func piece(p berth.Provider, ref berth.SandboxRef, id berth.CommandID, offset int64) (text string, next int64, exit *berth.Exit, err error) {
+	out, err := p.ReadOutput(context.Background(), ref, id, offset, 0, 5*time.Second)
+	if err != nil {
+		return "", offset, nil, err
+	}
+	frames, _, err := spool.Decode(out.Bytes)
+	for _, f := range frames {
+		text += string(f.Data)
+	}
+	return text, out.Next, out.Exit, err
+}
+
 // output reads a command to its end.
 func output(t *testing.T, p berth.Provider, ref berth.SandboxRef, id berth.CommandID) (string, berth.Exit) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	stdout, stderr, exit := streams(t, p, ref, id)
+	return stdout + stderr, exit
+}
+
+// streams reads a command to its end.
+func streams(t *testing.T, p berth.Provider, ref berth.SandboxRef, id berth.CommandID) (stdout, stderr string, exit berth.Exit) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	var text strings.Builder
+	text := map[berth.Stream]*strings.Builder{berth.Stdout: {}, berth.Stderr: {}, berth.Mark: {}}
 	for offset := int64(0); ; {
 		out, err := p.ReadOutput(ctx, ref, id, offset, 0, 5*time.Second)
 		if err != nil {
-			t.Fatalf("ReadOutput(%d): %v", offset, err)
+			t.Fatalf("ReadOutput(%s, %d): %v", id, offset, err)
 		}
 		frames, _, err := spool.Decode(out.Bytes)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, f := range frames {
-			text.Write(f.Data)
+			text[f.Stream].Write(f.Data)
 		}
 		if offset = out.Next; out.Ended {
-			return text.String(), *out.Exit
+			return text[berth.Stdout].String(), text[berth.Stderr].String(), *out.Exit
 		}
 	}
 }

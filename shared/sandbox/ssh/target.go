@@ -14,9 +14,12 @@ type host struct {
 	destination string
 	configFile  string
 	previewBase string
+	plain       bool // it holds no guest
 }
 
-func hostOf(o berth.SSHOptions) host { return host{o.Destination, o.ConfigFile, o.PreviewURLBase} }
+func hostOf(o berth.SSHOptions) host {
+	return host{destination: o.Destination, configFile: o.ConfigFile, previewBase: o.PreviewURLBase}
+}
 
 // connection is what tells connections apart.
 func (h host) connection() host { return host{destination: h.destination, configFile: h.configFile} }
@@ -37,6 +40,9 @@ func (h host) ref() string {
 	if h.previewBase != "" {
 		query.Set("preview", h.previewBase)
 	}
+	if h.plain {
+		query.Set("guest", "none")
+	}
 	u.RawQuery = query.Encode()
 	return u.String()
 }
@@ -47,7 +53,7 @@ func parseRef(ref string) (host, error) {
 	if err != nil || u.Scheme != "ssh" || u.Host == "" {
 		return host{}, berth.Errorf(berth.CodeInvalid, "the sandbox's reference %q is none of provider ssh", ref)
 	}
-	h := host{u.Host, u.Query().Get("config"), u.Query().Get("preview")}
+	h := host{u.Host, u.Query().Get("config"), u.Query().Get("preview"), u.Query().Get("guest") == "none"}
 	if strings.HasPrefix(u.Host, "[") {
 		h.destination = strings.Trim(u.Host, "[]")
 	}

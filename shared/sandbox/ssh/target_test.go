@@ -9,12 +9,12 @@ import (
 func TestARefSaysWhereTheSandboxIs(t *testing.T) {
 	t.Parallel()
 	for _, h := range []host{
-		{"box", "", ""},
-		{"user@example.com", "", ""},
-		{"u.s-er$@box", "/home/a b/config?x&y", "https://box"},
-		{"user@2001:db8::1", "", "http://[2001:db8::1]"},
-		{"::1", "/c", ""},
-		{"UPPER_case.host-name", "", "http://x"},
+		{"box", "", "", false},
+		{"user@example.com", "", "", false},
+		{"u.s-er$@box", "/home/a b/config?x&y", "https://box", false},
+		{"user@2001:db8::1", "", "http://[2001:db8::1]", false},
+		{"::1", "/c", "", true},
+		{"UPPER_case.host-name", "", "http://x", false},
 	} {
 		got, err := parseRef(h.ref())
 		if err != nil || got != h {
