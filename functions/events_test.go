@@ -153,8 +153,12 @@ func TestTheAuthorizerTurnsItsSampleDown(t *testing.T) {
 }
 
 func TestTheSweeperSettlesANewInstallation(t *testing.T) {
-	w, store := wiring(t)
-	w.Records = store
+	c := newCloud(t)
+	w, err := serverless.Open(func(name string) (string, bool) { v, ok := c.variables[name]; return v, ok })
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := c.records
 	var event json.RawMessage
 	readSample(t, "events", "sweeper", &event)
 	for range 2 {

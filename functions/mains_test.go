@@ -33,13 +33,14 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 
-	"github.com/berth-dev/berth/shared/httpapi"
+{{if .Guests}}	"github.com/berth-dev/berth/shared/guestbin"
+{{end}}	"github.com/berth-dev/berth/shared/httpapi"
 	"github.com/berth-dev/berth/shared/httpapi/gateway"
 	"github.com/berth-dev/berth/shared/serverless"
 )
 
 func main() {
-	wiring := serverless.Must(serverless.Open(os.LookupEnv))
+	wiring := serverless.Must(serverless.Open(os.LookupEnv{{if .Guests}}, serverless.WithGuests(guestbin.Binary){{end}}))
 	api := serverless.Must(httpapi.Operation("{{.ID}}", wiring.API()))
 	lambda.Start(gateway.New(api))
 }
@@ -53,14 +54,19 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 
-	"github.com/berth-dev/berth/shared/serverless"
+{{if .Guests}}	"github.com/berth-dev/berth/shared/guestbin"
+{{end}}	"github.com/berth-dev/berth/shared/serverless"
 )
 
 func main() {
-	wiring := serverless.Must(serverless.Open(os.LookupEnv))
+	wiring := serverless.Must(serverless.Open(os.LookupEnv{{if .Guests}}, serverless.WithGuests(guestbin.Binary){{end}}))
 	lambda.Start(serverless.Must(wiring.Task("{{.Name}}")))
 }
 `))
+
+// equips are the functions that put guests into sandboxes: those that make or
+// start one.
+var equips = map[string]bool{"provision": true, "start-sandbox": true}
 
 // apiRoutes are the routes that a function serves.
 func apiRoutes() []httpapi.Route {
@@ -91,7 +97,8 @@ func TestEveryRouteHasAFunctionAndEveryFunctionARoute(t *testing.T) {
 		checkFile(t, filepath.Join("api", r.ID, "main.go"), fill(t, apiMain, struct {
 			httpapi.Route
 			Prefix string
-		}{r, httpapi.Prefix}))
+			Guests bool
+		}{r, httpapi.Prefix, equips[r.ID]}))
 	}
 	slices.Sort(want)
 	if diff := cmp.Diff(want, folders(t, "api")); diff != "" {
@@ -104,7 +111,10 @@ func TestEveryTaskHasAFunctionAndEveryFunctionATask(t *testing.T) {
 	for _, name := range tasks() {
 		folder := folderOf(name)
 		want = append(want, folder)
-		checkFile(t, filepath.Join("runner", folder, "main.go"), fill(t, taskMain, struct{ Name, Folder string }{name, folder}))
+		checkFile(t, filepath.Join("runner", folder, "main.go"), fill(t, taskMain, struct {
+			Name, Folder string
+			Guests       bool
+		}{name, folder, equips[folder]}))
 	}
 	slices.Sort(want)
 	if diff := cmp.Diff(want, folders(t, "runner")); diff != "" {

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/berth-dev/berth/shared/berth"
 )
@@ -42,7 +43,8 @@ func (r repository) String() string { return r.owner + "/" + r.name }
 // key is the same for all ways to write a repository.
 func (r repository) key() string { return strings.ToLower(r.String()) }
 
-var namePattern = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,100}$`)
+// namePattern is compiled when it is needed: most functions never do.
+var namePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_.-]{1,100}$`) })
 
 // repositoryOf is the repository that an origin means; false for one that is not
 // on this GitHub.
@@ -53,7 +55,7 @@ func (e endpoints) repositoryOf(origin string) (repository, bool) {
 	}
 	owner, name, ok := strings.Cut(strings.Trim(u.Path, "/"), "/")
 	name = strings.TrimSuffix(name, ".git")
-	if !ok || !namePattern.MatchString(owner) || !namePattern.MatchString(name) {
+	if !ok || !namePattern().MatchString(owner) || !namePattern().MatchString(name) {
 		return repository{}, false
 	}
 	return repository{owner, name}, true

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
-	"github.com/berth-dev/berth/shared/guestbin"
 	"github.com/berth-dev/berth/shared/sandbox/daytona"
 )
 
@@ -17,7 +16,7 @@ const provisionWait = 20 * time.Second
 func (w *Wiring) openDaytona() (berth.Provider, error) {
 	return daytona.New(daytona.Config{
 		URL: w.Variables.DaytonaURL, Installation: w.Variables.Installation, Clock: w.clock, Logger: w.Logger,
-		Key: daytona.Key(w.secrets, w.clock), Scope: daytona.Scope(w.secrets, w.clock), Guest: guestbin.Binary,
+		Key: daytona.Key(w.secrets, w.clock), Scope: daytona.Scope(w.secrets, w.clock), Guest: w.guests,
 		Pace: daytona.Pace{Provision: provisionWait},
 	})
 }

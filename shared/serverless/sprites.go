@@ -2,7 +2,6 @@ package serverless
 
 import (
 	"github.com/berth-dev/berth/shared/berth"
-	"github.com/berth-dev/berth/shared/guestbin"
 	"github.com/berth-dev/berth/shared/sandbox/sprites"
 )
 
@@ -11,6 +10,6 @@ import (
 func (w *Wiring) openSprites() (berth.Provider, error) {
 	return sprites.New(sprites.Config{
 		URL: w.Variables.SpritesURL, Installation: w.Variables.Installation, Clock: w.clock, Logger: w.Logger,
-		Token: sprites.Token(w.secrets, w.clock), Guest: guestbin.Binary,
+		Token: sprites.Token(w.secrets, w.clock), Guest: w.guests,
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/berth-dev/berth/shared/berth"
-	"github.com/berth-dev/berth/shared/guestbin"
 	"github.com/berth-dev/berth/shared/sandbox/exe"
 	"github.com/berth-dev/berth/shared/sandbox/ssh"
 	"github.com/berth-dev/berth/shared/shell"
@@ -21,7 +20,7 @@ const (
 // secrets. No request is made: without them, runs are told so.
 func (w *Wiring) openSSH() berth.Provider {
 	return ssh.New(ssh.Config{
-		Installation: w.Variables.Installation, Guest: guestbin.Binary, Connect: w.connectSSH, Records: w.sshRecords, Clock: w.clock, Logger: w.Logger,
+		Installation: w.Variables.Installation, Guest: w.guests, Connect: w.connectSSH, Records: w.sshRecords, Clock: w.clock, Logger: w.Logger,
 	})
 }
 
@@ -49,7 +48,7 @@ func (w *Wiring) openExe() berth.Provider {
 		return w.providerSecret(ctx, exeKey, "a private key that exe.dev knows")
 	}
 	return exe.New(exe.Config{
-		Installation: w.Variables.Installation, Guest: guestbin.Binary, Clock: w.clock, Logger: w.Logger, Lobby: shell.ExeLobby(key, "", ""),
+		Installation: w.Variables.Installation, Guest: w.guests, Clock: w.clock, Logger: w.Logger, Lobby: shell.ExeLobby(key, "", ""),
 		Connect: func(ctx context.Context, destination, port string) (exe.Shell, error) {
 			return shell.ExeVM(ctx, key, destination, port)
 		},

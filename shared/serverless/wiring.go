@@ -53,13 +53,14 @@ type Wiring struct {
 	orchestrator berth.Orchestrator
 	providers    control.Providers
 	cloner       gitsource.Source
+	guests       Guests
 	clock        berth.Clock
 	ids          berth.IDs
 }
 
 // Open reads the environment and makes the clients. Error: invalid, with every
 // variable that is missing or wrong by its name.
-func Open(lookup Lookup) (*Wiring, error) {
+func Open(lookup Lookup, options ...Option) (*Wiring, error) {
 	v, err := ReadVariables(lookup)
 	if err != nil {
 		return nil, err
@@ -75,7 +76,10 @@ func Open(lookup Lookup) (*Wiring, error) {
 		config.BaseEndpoint = aws.String(v.Endpoint)
 	}
 	clock := berth.SystemClock{}
-	w := &Wiring{Variables: v, Logger: newLogger(os.Stderr), clock: clock, ids: ids.New(clock)}
+	w := &Wiring{Variables: v, Logger: newLogger(os.Stderr), clock: clock, ids: ids.New(clock), guests: noGuests}
+	for _, option := range options {
+		option(w)
+	}
 	w.metrics = metric.New(metric.NewEMF(os.Stdout, v.Installation, clock))
 	config.APIOptions = append(config.APIOptions, countThrottles(w.metrics))
 	if w.orchestrator, err = stepfn.New(sfn.NewFromConfig(config), v.StateMachine); err != nil {

@@ -6,10 +6,11 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 
+	"github.com/berth-dev/berth/shared/guestbin"
 	"github.com/berth-dev/berth/shared/serverless"
 )
 
 func main() {
-	wiring := serverless.Must(serverless.Open(os.LookupEnv))
+	wiring := serverless.Must(serverless.Open(os.LookupEnv, serverless.WithGuests(guestbin.Binary)))
 	lambda.Start(serverless.Must(wiring.Task("Provision")))
 }
