@@ -189,10 +189,11 @@ func (g Guest) install(ctx context.Context, sh Shell) error {
 const saysInstalled = "berth-installed"
 
 // installScript writes the program beside its place and moves it there when it
-// is whole and runs. A place is tried first with a program of two lines.
+// is whole and runs. What others left there half an hour ago is removed. A place is tried first with a program of two lines.
 func installScript(name, unpack string, size int) string {
 	return `umask 077; for d in ` + places + `; do
 mkdir "$d" 2>/dev/null; [ -d "$d" ] && [ ! -L "$d" ] && [ -O "$d" ] || continue;
+find "$d" -maxdepth 1 -name ".new-*" -mmin +30 -exec rm -f {} + 2>/dev/null;
 t="$d/.new-$$"; { echo "#!/bin/sh"; echo "exit 0"; } 2>/dev/null > "$t" || continue;
 chmod 700 "$t"; if "$t" 2>/dev/null; then
 ` + unpack + ` > "$t"; if [ "$(wc -c < "$t")" -eq ` + strconv.Itoa(size) + ` ] && "$t" works >/dev/null && mv -f "$t" "$d/` + name + `";

@@ -31,7 +31,7 @@ func TestTheVMIsMadeAsTheEnvironmentSays(t *testing.T) {
 		t.Fatalf("Provision = %+v, %v", state, err)
 	}
 	v := r.vm(t, s.ID)
-	if v.Image != "ghcr.io/org/image:1.2" || !slices.Contains(v.Tags, "berth") || v.Comment != "berth:test:"+string(s.Run) {
+	if v.Image != "ghcr.io/org/image:1.2" || !slices.Contains(v.Tags, "berth-test") || v.Comment != "berth:test:"+string(s.Run) {
 		t.Errorf("the VM is %+v", v)
 	}
 	want := berth.ShellQuote("ssh", "-t", "-p", v.SSH.Port, v.SSH.Destination(), "cd "+state.Workspace+" && exec bash -i")
@@ -54,11 +54,13 @@ func TestWhateverTheLobbyDoesNoVMIsLeft(t *testing.T) {
 	}{
 		"it has heard too much for a while": {faults: exetest.Faults{RateLimits: 2}},
 		"it is slow":                        {faults: exetest.Faults{SlowStart: 2 * time.Second}},
+		"it is slow and tells little":       {faults: exetest.Faults{SlowStart: 2 * time.Second, Sparse: true}},
 		"it has heard far too much":         {faults: exetest.Faults{RateLimits: 1000}, code: berth.CodeRateLimited, words: "rate limit"},
 		"new prints no JSON":                {faults: exetest.Faults{NoJSON: 1}, code: berth.CodeUnavailable, words: "no JSON"},
 		"the plan has no more VMs":          {faults: exetest.Faults{Refusal: "VM limit reached for your plan"}, code: berth.CodeForbidden, words: "limit reached"},
 		"the image is not known":            {faults: exetest.Faults{Refusal: "cannot pull image"}, code: berth.CodeInvalid, words: "cannot pull"},
 		"the VM never answers":              {faults: exetest.Faults{NeverStarts: true}, words: "did not answer", failed: true},
+		"the VM never answers, untold":      {faults: exetest.Faults{NeverStarts: true, Sparse: true}, words: "did not answer", failed: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

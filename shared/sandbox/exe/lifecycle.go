@@ -44,13 +44,30 @@ func (p *Provider) Provision(ctx context.Context, spec berth.SandboxSpec) (berth
 		return p.abandon(ctx, spec, berth.Reason{Code: berth.ReasonLost, Message: "the VM was removed while it was being made"})
 	case !starting(err):
 		return p.abandon(ctx, spec, berth.Reason{Code: berth.ReasonProvisionFailed, Message: err.Error()})
-	case p.config.Clock.Now().Sub(v.createdAt()) > p.config.StartLimit:
+	case p.age(v) > p.config.StartLimit:
 		return p.abandon(ctx, spec, berth.Reason{
 			Code: berth.ReasonProvisionFailed, Message: "the VM did not answer within " + p.config.StartLimit.String() + ": " + err.Error(),
 			Remediation: "Try again; when it lasts, see whether the image starts an SSH session.",
 		})
 	}
 	return p.creating(v), nil
+}
+
+// age is how long the VM has been there; since it was first seen where the lobby
+// does not tell.
+func (p *Provider) age(v vm) time.Duration {
+	now := p.config.Clock.Now()
+	if at := v.createdAt(); !at.IsZero() {
+		return now.Sub(at)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	first, seen := p.seen[v.Name]
+	if !seen {
+		first = now
+		p.seen[v.Name] = now
+	}
+	return now.Sub(first)
 }
 
 // starting reports whether err is one of a VM that is not up yet.
@@ -68,7 +85,7 @@ func starting(err error) bool {
 func (p *Provider) create(ctx context.Context, spec berth.SandboxSpec) (vm, error) {
 	name := nameOf(spec.ID)
 	words := []string{
-		"new", "--json", "--name=" + name, "--tag", "berth",
+		"new", "--json", "--name=" + name, "--tag", ownTag(p.config.Installation),
 		"--comment=" + label{p.config.Installation, spec.Run}.text(), "--no-email",
 	}
 	if o := spec.Environment.Exe; o != nil && o.Image != "" {
@@ -140,7 +157,7 @@ func (p *Provider) Describe(ctx context.Context, ref berth.SandboxRef) (berth.Sa
 }
 
 func (p *Provider) describe(ctx context.Context, v vm, id berth.SandboxID) (berth.SandboxState, error) {
-	young := p.config.Clock.Now().Sub(v.createdAt()) < p.config.StartLimit
+	young := p.age(v) < p.config.StartLimit
 	asking, cancel := context.WithTimeout(ctx, p.config.Patience)
 	defer cancel()
 	state, err := p.Sandboxes.Describe(asking, berth.SandboxRef{ID: id, Ref: v.ref()})
@@ -191,7 +208,7 @@ func (p *Provider) Destroy(ctx context.Context, ref berth.SandboxRef) error {
 	return nil
 }
 
-// List returns the VMs whose comment names this installation. Without an account
+// List returns the VMs that carry this installation's mark. Without an account
 // there are none.
 func (p *Provider) List(ctx context.Context) ([]berth.SandboxState, error) {
 	all, err := p.lobby.list(ctx, "")
@@ -204,7 +221,7 @@ func (p *Provider) List(ctx context.Context) ([]berth.SandboxState, error) {
 	var states []berth.SandboxState
 	for _, v := range all {
 		id, ours := sandboxOf(v.Name)
-		if !ours || v.label().Installation != p.config.Installation {
+		if !ours || !v.belongs(p.config.Installation) {
 			continue
 		}
 		state, err := p.describe(ctx, v, id)

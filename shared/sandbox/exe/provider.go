@@ -23,6 +23,7 @@ type Provider struct {
 	mu     sync.Mutex           // guards all below
 	shells map[string]Shell     // by the sandbox's Ref
 	asked  map[string]time.Time // when the lobby was asked last about a Ref that was not reached
+	seen   map[string]time.Time // when a VM, by name, was seen first whose age is not told
 }
 
 var (
@@ -36,7 +37,7 @@ func New(config Config) *Provider {
 	p := &Provider{
 		config: config, lobby: lobby{config.Lobby, config.CommandLimit, config.Clock},
 		guest:  relay.Guest{Binary: config.Guest, Installation: config.Installation, Unfiltered: true},
-		shells: map[string]Shell{}, asked: map[string]time.Time{},
+		shells: map[string]Shell{}, asked: map[string]time.Time{}, seen: map[string]time.Time{},
 	}
 	p.Sandboxes = relay.New(relay.Config{Dial: p.dial, Clock: config.Clock})
 	return p
@@ -136,7 +137,7 @@ func (p *Provider) find(ctx context.Context, id berth.SandboxID) (vm, error) {
 		return vm{}, berth.Errorf(berth.CodeNotFound, "the sandbox does not exist")
 	}
 	v, found, err := p.lobby.find(ctx, nameOf(id))
-	if err == nil && (!found || v.label().Installation != p.config.Installation) {
+	if err == nil && (!found || !v.belongs(p.config.Installation)) {
 		err = berth.Errorf(berth.CodeNotFound, "the sandbox does not exist")
 	}
 	return v, err

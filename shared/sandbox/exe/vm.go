@@ -3,6 +3,7 @@ package exe
 import (
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -44,6 +45,15 @@ func (v vm) label() (l label) {
 	}
 	installation, run, _ := strings.Cut(text, ":")
 	return label{berth.InstallationID(installation), berth.RunID(run)}
+}
+
+// ownTag is on every VM of an installation. The lobby leaves comments out where
+// it has none to tell, and tags are told always.
+func ownTag(installation berth.InstallationID) string { return "berth-" + string(installation) }
+
+// belongs reports whether the VM is that installation's.
+func (v vm) belongs(installation berth.InstallationID) bool {
+	return v.label().Installation == installation || slices.Contains(v.Tags, ownTag(installation))
 }
 
 func (v vm) createdAt() time.Time {

@@ -240,6 +240,32 @@ func TestASandboxWhoseRefWasNeverRecordedIsFound(t *testing.T) {
 	}
 }
 
+func TestAServerThatDiedWhileItMadeASandboxLeavesNone(t *testing.T) {
+	each(t, func(t *testing.T, transport string) {
+		r := newRig(t, transport)
+		r.ready(t, r.spec(t)) // the program is there
+		half := r.spec(t)     // and of another sandbox only the folder
+		if err := os.MkdirAll(r.folder(half.ID), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		list, err := r.present.List(t.Context())
+		if err != nil || len(list) != 2 {
+			t.Fatalf("List = %+v, %v; want both", list, err)
+		}
+		for _, state := range list {
+			if state.ID != half.ID {
+				continue
+			}
+			if err := r.present.Destroy(t.Context(), refOf(state)); err != nil {
+				t.Error(err)
+			}
+		}
+		if _, err := os.Stat(r.folder(half.ID)); !os.IsNotExist(err) || len(processes(string(half.ID))) > 0 {
+			t.Errorf("something is left: %v", err)
+		}
+	})
+}
+
 func TestTheListIsOfThisInstallationAndOfHostsThatAnswer(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "program")

@@ -73,7 +73,7 @@ func refused(text string) (string, uint32) { return encoded(map[string]any{"erro
 
 // create is the command new; s.mu is held.
 func (s *Server) create(words []string) (string, uint32) {
-	v := &VM{Image: "exeuntu", Created: time.Now().UTC().Truncate(time.Second)}
+	v := &VM{Image: "exeuntu", Created: time.Now().UTC().Truncate(time.Second), Sparse: s.faults.Sparse}
 	for i := 0; i < len(words); i++ {
 		name, value, inline := strings.Cut(words[i], "=")
 		switch name {
@@ -119,10 +119,15 @@ func (s *Server) create(words []string) (string, uint32) {
 // told is what the lobby says of a VM.
 func (v *VM) told() map[string]any {
 	port, _ := strconv.Atoi(v.SSH.Port)
-	return map[string]any{
+	told := map[string]any{
 		"vm_name": v.Name, "ssh_dest": v.SSH.Destination(), "ssh_host": "127.0.0.1", "ssh_port": port, "https_url": "https://" + v.Name + ".exe.xyz",
 		"status": "running", "region": "test", "tags": v.Tags, "comment": v.Comment, "created_at": v.Created.Format(time.RFC3339), "egress_policy": "all",
 	}
+	if v.Sparse { // what the service tells of some VMs and not of others
+		delete(told, "comment")
+		delete(told, "created_at")
+	}
+	return told
 }
 
 func (s *Server) list(words []string) (string, uint32) {

@@ -50,6 +50,7 @@ type Faults struct {
 	KeepOnRemove int           // removals that fail, with status 0
 	SlowStart    time.Duration // of VMs, from when they are made
 	NeverStarts  bool
+	Sparse       bool // VMs of which less is told
 }
 
 // New starts a lobby that lives as long as the test.

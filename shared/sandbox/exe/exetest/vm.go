@@ -19,6 +19,7 @@ type VM struct {
 	Comment string
 	Image   string
 	Created time.Time
+	Sparse  bool // ls tells neither its comment nor its age
 }
 
 var endsInDigits = regexp.MustCompile(`-[0-9]+$`)
