@@ -8,7 +8,9 @@ import (
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/control"
 	"github.com/berth-dev/berth/shared/guestbin"
+	"github.com/berth-dev/berth/shared/relay"
 	"github.com/berth-dev/berth/shared/sandbox/daytona"
+	"github.com/berth-dev/berth/shared/sandbox/ssh/plain"
 )
 
 // Daytona is the account that the server makes sandboxes with; the zero value is
@@ -33,6 +35,9 @@ func openDaytona(o Options, s stores, logger *slog.Logger) (berth.Provider, erro
 				return os.ReadFile(o.GuestPath)
 			}
 			return guestbin.Binary(arch)
+		},
+		Plain: func(shell func(context.Context, berth.SandboxRef) (relay.Shell, error)) daytona.Plain {
+			return plain.Sandboxes{Installation: s.installation.ID, Shell: shell}
 		},
 	})
 }

@@ -132,8 +132,8 @@ func stormRunOf(i int) stormRun {
 	for line := range 40 {
 		r.output += fmt.Sprintf("run %d line %d\n", i, line+1)
 	}
-	if i%4 == 0 {
-		r.dockerfile = fmt.Sprintf("FROM debian:13\nRUN echo %d\n", i%20)
+	if i%2 == 0 {
+		r.dockerfile = fmt.Sprintf("FROM debian:13\nRUN echo %d\n", i%50)
 	}
 	return r
 }
@@ -152,7 +152,7 @@ func TestAHundredRunsGetThroughEveryFault(t *testing.T) {
 	c.Pace.Patience = 30 * time.Second
 	p := open(t, c)
 	plane := newPlane(t, p)
-	s.SetFault(daytonatest.Randomly(20261130, 0.1, daytonatest.Faults...))
+	s.SetFault(daytonatest.Randomly(20261130, 10, daytonatest.Faults...))
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	var mu sync.Mutex // guards failed

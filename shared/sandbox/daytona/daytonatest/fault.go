@@ -46,20 +46,38 @@ func (s *Server) SetFault(f func(*http.Request) Fault) {
 	s.fault = f
 }
 
-// Randomly gives each request each of the faults that can befall it with the
-// chance share. It is safe for concurrent use.
-func Randomly(seed uint64, share float64, faults ...Fault) func(*http.Request) Fault {
+// Randomly lets each of the faults befall one of every so many requests that can
+// meet it, a random one. It is safe for concurrent use.
+func Randomly(seed uint64, every int, faults ...Fault) func(*http.Request) Fault {
 	var mu sync.Mutex
 	source := rand.New(rand.NewPCG(seed, seed))
+	left := map[Fault][2]int{} // requests of this round, and the one that is met
 	return func(r *http.Request) Fault {
 		mu.Lock()
 		defer mu.Unlock()
+		met := None
 		for _, i := range source.Perm(len(faults)) {
-			if faults[i].befalls(r) && source.Float64() < share {
-				return faults[i]
+			f := faults[i]
+			if !f.befalls(r) {
+				continue
 			}
+			round := left[f]
+			if round[0] == 0 {
+				round = [2]int{every, 1 + source.IntN(every)}
+			}
+			if round[0] == round[1] {
+				if met != None { // one at a time: the other meets the next request
+					round[1]--
+				} else {
+					met = f
+				}
+			}
+			if round[0]--; round[0] == 0 && round[1] == 0 {
+				round = [2]int{1, 1}
+			}
+			left[f] = round
 		}
-		return None
+		return met
 	}
 }
 
