@@ -1,10 +1,13 @@
 package serverless
 
 import (
+	"context"
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/relay"
 	"github.com/berth-dev/berth/shared/sandbox/daytona"
+	"github.com/berth-dev/berth/shared/sandbox/ssh/plain"
 )
 
 // provisionWait is how long a function stays with a sandbox that is being made:
@@ -17,6 +20,9 @@ func (w *Wiring) openDaytona() (berth.Provider, error) {
 	return daytona.New(daytona.Config{
 		URL: w.Variables.DaytonaURL, Installation: w.Variables.Installation, Clock: w.clock, Logger: w.Logger,
 		Key: daytona.Key(w.secrets, w.clock), Scope: daytona.Scope(w.secrets, w.clock), Guest: w.guests,
+		Plain: func(shell func(context.Context, berth.SandboxRef) (relay.Shell, error)) daytona.Plain {
+			return plain.Sandboxes{Installation: w.Variables.Installation, Shell: shell}
+		},
 		Pace: daytona.Pace{Provision: provisionWait},
 	})
 }
