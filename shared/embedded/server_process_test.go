@@ -28,6 +28,7 @@ const (
 	guestEnv  = "BERTH_TEST_GUEST"
 	engineEnv = "BERTH_TEST_ENGINE"  // use the machine's Docker engine when set
 	spriteEnv = "BERTH_TEST_SPRITES" // the URL of the Sprites API, and a token
+	cloudEnv  = "BERTH_TEST_DAYTONA" // the URL of Daytona's API, and a key
 	githubEnv = "BERTH_TEST_GITHUB"  // the URL, the App's id, the file of its key, and a folder to allow mounts of
 	idleEnv   = "BERTH_TEST_IDLE"    // end after that long without work
 )
@@ -58,6 +59,9 @@ func serve(dir string) int {
 	}
 	if parts := strings.Fields(os.Getenv(spriteEnv)); len(parts) == 2 {
 		o.Sprites = embedded.Sprites{URL: parts[0], Token: berth.NewSecretValue([]byte(parts[1]))}
+	}
+	if parts := strings.Fields(os.Getenv(cloudEnv)); len(parts) == 2 {
+		o.Daytona = embedded.Daytona{URL: parts[0], Key: berth.NewSecretValue([]byte(parts[1]))}
 	}
 	err = embedded.Run(ctx, o)
 	if err != nil {
