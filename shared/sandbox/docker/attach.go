@@ -37,6 +37,17 @@ func (p *Provider) dial(ctx context.Context, ref berth.SandboxRef, _ bool) (io.R
 	if guest == nil {
 		return nil, errNotRunning
 	}
+	// An engine may let one attach to a container that is ending, and say nothing
+	// more then.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-guest.ended:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
 	var conn client.HijackedResponse
 	err = p.engine.call(ctx, "attaching to container "+name, func(ctx context.Context) error {
 		made, err := p.engine.api.ContainerAttach(ctx, name, client.ContainerAttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true})
@@ -49,7 +60,7 @@ func (p *Provider) dial(ctx context.Context, ref berth.SandboxRef, _ bool) (io.R
 			return stream, nil
 		}
 	}
-	if ctx.Err() == nil && b.waitFor(ctx, guest.ended, endKnown) {
+	if b.waitFor(ctx, guest.ended, endKnown) {
 		return nil, errNotRunning
 	}
 	if code := berth.CodeOf(err); code == berth.CodeConflict || code == berth.CodeNotFound || code == berth.CodeInternal {

@@ -25,6 +25,7 @@ type hands interface {
 	DeleteFile(context.Context, berth.SandboxRef, string, string) error
 	Grep(context.Context, berth.SandboxRef, berth.GrepQuery) (berth.GrepResult, error)
 	Glob(context.Context, berth.SandboxRef, berth.GlobQuery) (berth.GlobResult, error)
+	OpenStream(context.Context, berth.SandboxRef, berth.StreamSpec) (io.ReadWriteCloser, error)
 }
 
 // attachedBox is the sandbox of ref when its guest is its own agent, and that

@@ -1,0 +1,117 @@
+//go:build linux
+
+package docker_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/moby/moby/client"
+
+	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/sandbox/docker"
+	"github.com/berth-dev/berth/shared/sandbox/docker/dockertest"
+)
+
+// nothingOfTheProbe fails the test when a probe has left something.
+func nothingOfTheProbe(t testing.TB, api *client.Client, config docker.Config) {
+	t.Helper()
+	noneLeft(t, api, config.Installation)
+	images, err := api.ImageList(bounded(t), client.ImageListOptions{Filters: client.Filters{}.Add("label", "dev.berth.installation="+string(config.Installation))})
+	if err != nil || len(images.Items) > 0 {
+		t.Errorf("images %+v, %v are left", images.Items, err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(config.Root, "probe-*")); len(left) > 0 {
+		t.Errorf("folders %q are left", left)
+	}
+}
+
+func TestAnEngineOfThisMachineIsReachedOverSockets(t *testing.T) {
+	t.Parallel()
+	dockertest.Image(t, dockertest.Static)
+	config := config(t)
+	config.Transport = ""
+	b := sandbox(t, config, specOf(dockertest.Static))
+	if transport, why, err := b.Transport(bounded(t)); transport != docker.TransportSocket || why != "" || err != nil {
+		t.Errorf("Transport = %q, %q, %v", transport, why, err)
+	}
+	found, err := engine(t).ContainerInspect(bounded(t), containerOf(b.ref), client.ContainerInspectOptions{})
+	if err != nil || found.Container.Config.OpenStdin {
+		t.Errorf("the container is one that is attached to: %+v, %v", found.Container.Config, err)
+	}
+	if got := b.script("echo works"); got != "works\n" {
+		t.Errorf("it says %q", got)
+	}
+	if err := b.Destroy(bounded(t), b.ref); err != nil {
+		t.Fatal(err)
+	}
+	nothingOfTheProbe(t, engine(t), config)
+}
+
+func TestAnEngineElsewhereIsReachedOverAttachedStreams(t *testing.T) {
+	t.Parallel()
+	e := farEngine(t, dockertest.Static)
+	config := config(t)
+	config.Host, config.Transport = e.Host, ""
+	p := open(t, config)
+	transport, why, err := p.Transport(bounded(t))
+	if transport != docker.TransportAttached || why == "" || err != nil {
+		t.Fatalf("Transport = %q, %q, %v", transport, why, err)
+	}
+	nothingOfTheProbe(t, e.Client(t), config)
+	spec := specOf(dockertest.Static)
+	ref := berth.SandboxRef{ID: spec.ID}
+	if state := provision(t, p, spec); state.Status != berth.SandboxReady {
+		t.Fatalf("%+v, %+v", state, state.Reason)
+	}
+	b := &box{Provider: p, t: t, ref: ref}
+	if got := b.script("echo works"); got != "works\n" {
+		t.Errorf("it says %q", got)
+	}
+	if err := p.Destroy(bounded(t), ref); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestASocketThatAGuestCannotTalkOverFailsTheProbe(t *testing.T) {
+	t.Parallel()
+	dockertest.Image(t, dockertest.Static)
+	real := config(t)
+	guest, err := real.Guest("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// As with another kernel between both: what is mounted is not what listens.
+	deaf := filepath.Join(t.TempDir(), "guest")
+	if err := os.WriteFile(deaf, []byte("#!"+guest+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	config := config(t)
+	config.Transport, config.Guest = "", func(string) (string, error) { return deaf, nil }
+	transport, why, err := open(t, config).Transport(bounded(t))
+	if transport != docker.TransportAttached || err != nil || strings.Contains(why, config.Root) {
+		t.Errorf("Transport = %q, %q, %v", transport, why, err)
+	}
+	nothingOfTheProbe(t, engine(t), config)
+}
+
+func TestAnEngineThatDoesNotAnswerIsProbedLater(t *testing.T) {
+	t.Parallel()
+	e := farEngine(t, dockertest.Static)
+	config := config(t)
+	config.Host, config.Transport = e.Host, ""
+	p := open(t, config)
+	e.Stop(t, 15)
+	if _, _, err := p.Transport(bounded(t)); err == nil {
+		t.Log("it was probed before it was stopped")
+	} else if berth.CodeOf(err) != berth.CodeUnavailable {
+		t.Errorf("Transport without an engine: %v", err)
+	}
+	e.Start(t)
+	eventually(t, "the probe of an engine that is back", func() bool {
+		transport, _, err := p.Transport(bounded(t))
+		return err == nil && transport == docker.TransportAttached
+	})
+}
