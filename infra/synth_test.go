@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
-	"github.com/aws/aws-cdk-go/awscdk/v2/cxapi"
 	"github.com/aws/jsii-runtime-go"
 	"github.com/cdklabs/cdk-nag-go/cdknag/v2"
 )
@@ -117,7 +116,8 @@ func synthesize(context map[string]any) (*synthesis, error) {
 		return nil, err
 	}
 	awscdk.Aspects_Of(app).Add(cdknag.NewAwsSolutionsChecks(&cdknag.NagPackProps{Reports: no()}), nil)
-	return read(d, app.Synth(nil))
+	app.Synth(nil)
+	return read(d, out)
 }
 
 // emptyFunctions makes a folder of archives like that of `make functions`.
@@ -149,11 +149,11 @@ func emptyFunctions() (string, error) {
 	return c.functionsDir, nil
 }
 
-func read(d *deployment, assembly cxapi.CloudAssembly) (*synthesis, error) {
+// read takes in what was written into a folder.
+func read(d *deployment, folder string) (*synthesis, error) {
 	s := &synthesis{stacks: map[string]template{}, written: map[string]string{}}
-	for name, stack := range d.stacks() {
-		artifact := assembly.GetStackByName(stack.StackName())
-		written, err := os.ReadFile(*artifact.TemplateFullPath())
+	for name := range d.stacks() {
+		written, err := os.ReadFile(filepath.Join(folder, name+".template.json"))
 		if err != nil {
 			return nil, err
 		}
@@ -162,11 +162,34 @@ func read(d *deployment, assembly cxapi.CloudAssembly) (*synthesis, error) {
 			return nil, err
 		}
 		s.stacks[name], s.written[name] = t, string(written)
-		for _, m := range *artifact.Messages() {
-			if m.Level != cxapi.SynthesisMessageLevel_INFO {
-				s.findings = append(s.findings, fmt.Sprint(*m.Id, ": ", m.Entry.Data))
+		found, err := annotations(filepath.Join(folder, name+".metadata.json"))
+		if err != nil {
+			return nil, err
+		}
+		s.findings = append(s.findings, found...)
+	}
+	return s, nil
+}
+
+// annotations are the warnings and errors on a stack's constructs.
+func annotations(file string) (all []string, err error) {
+	written, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	var byConstruct map[string][]struct {
+		Type string
+		Data any
+	}
+	if err := json.Unmarshal(written, &byConstruct); err != nil {
+		return nil, err
+	}
+	for construct, entries := range byConstruct {
+		for _, e := range entries {
+			if e.Type == "aws:cdk:warning" || e.Type == "aws:cdk:error" {
+				all = append(all, fmt.Sprint(construct, ": ", e.Data))
 			}
 		}
 	}
-	return s, nil
+	return all, nil
 }
