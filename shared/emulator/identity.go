@@ -23,14 +23,22 @@ type Process struct {
 func (e *Emulator) Processes() ([]Process, error) {
 	var all []Process
 	for _, p := range e.programs {
-		pid := p.process.cmd.Process.Pid
-		started, err := startOf(pid)
+		process, err := Identify(p.process.cmd.Process.Pid)
 		if err != nil {
-			return nil, fmt.Errorf("looking at process %d of %s: %w", pid, p.name, err)
+			return nil, fmt.Errorf("%s: %w", p.name, err)
 		}
-		all = append(all, Process{PID: pid, Started: started})
+		all = append(all, process)
 	}
 	return all, nil
+}
+
+// Identify gives the process that has a number now.
+func Identify(pid int) (Process, error) {
+	started, err := startOf(pid)
+	if err != nil {
+		return Process{}, fmt.Errorf("looking at process %d: %w", pid, err)
+	}
+	return Process{PID: pid, Started: started}, nil
 }
 
 // Runs reports whether the process still runs.
