@@ -76,6 +76,8 @@ func (s *session) do(ctx context.Context, m *wire.Message) (result any, body []b
 		}
 		offset, err := c.input.write(p.Offset, m.Body, p.EOF)
 		return wire.Offset{Offset: offset}, nil, err
+	case wire.OpShell, wire.OpPort:
+		return nil, nil, s.openStream(ctx, m)
 	case wire.OpStop:
 		g.stop(context.WithoutCancel(ctx))
 		return nil, nil, nil

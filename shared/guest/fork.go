@@ -32,9 +32,19 @@ func (g *Guest) fork(c *command, p wire.Command, dir string) error {
 		Files: []uintptr{stdin, uintptr(child.fds[len(child.fds)-2]), uintptr(child.fds[len(child.fds)-1])},
 		Sys:   &syscall.SysProcAttr{Setsid: true, Credential: g.user.credential()},
 	}
-	argv := argvOf(p)
-	// The pid must be known before the reaper may see its end.
-	err = g.reaper.start(func() (int, error) {
+	if err := g.launch(c, argvOf(p), attr); err != nil {
+		g.closePipes(c)
+		return err
+	}
+	go c.input.run()
+	c.pump(spool.TypeStdout, spool.TypeStderr, g.looks)
+	return nil
+}
+
+// launch starts bash as the first process of c. The pid is known before the
+// reaper may see its end.
+func (g *Guest) launch(c *command, argv []string, attr *syscall.ProcAttr) error {
+	return g.reaper.start(func() (int, error) {
 		var err error
 		c.pid, c.mark, err = g.marks.with(func(held bool) (int, error) {
 			attr.Sys.Ptrace = held
@@ -45,13 +55,6 @@ func (g *Guest) fork(c *command, p wire.Command, dir string) error {
 		}
 		return c.pid, err
 	}, c.reaped)
-	if err != nil {
-		g.closePipes(c)
-		return err
-	}
-	go c.input.run()
-	c.pump(spool.TypeStdout, spool.TypeStderr, g.looks)
-	return nil
 }
 
 // stdin returns the descriptor that the child reads.

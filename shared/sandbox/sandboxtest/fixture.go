@@ -43,6 +43,7 @@ func Run(t *testing.T, fixture func(t *testing.T) Fixture) {
 		{"identity", testIdentity},
 		{"ending", testEnding},
 		{"input", testInput},
+		{"streams", testStreams},
 		{"output", testOutput},
 		{"masking", testMasking},
 		{"limits", testLimits},
