@@ -30,6 +30,7 @@ const (
 	BelowDockerMemory Condition = "below 6 MiB"
 	MoreThanTenCIDRs  Condition = "more than 10 networks"
 	HasIPv6           Condition = "with an IPv6 network"
+	CopiesLocalFiles  Condition = "that copies a local file"
 )
 
 // MappingRow is one line of the mapping: a field, or a field with one value,

@@ -10,6 +10,13 @@ var Conditions = map[Condition]func(Environment) bool{
 		bytes, err := e.Resources.Memory.Bytes()
 		return err == nil && bytes < MinDockerMemoryBytes
 	},
+	CopiesLocalFiles: func(e Environment) bool {
+		if e.Image.Dockerfile == nil {
+			return false
+		}
+		_, file := LocalCopy(e.Image.Dockerfile.Value)
+		return file != ""
+	},
 	MoreThanTenCIDRs: func(e Environment) bool { return len(e.Network.Allow) > MaxDaytonaNetworks },
 	HasIPv6: func(e Environment) bool {
 		for _, cidr := range e.Network.Allow {

@@ -21,6 +21,9 @@ var Mapping = append([]MappingRow{
 		ProviderExe:     warned("is ignored: the exe provider builds nothing; push an image and name it in exe.image"),
 		ProviderSprites: warned("is ignored: every sprite starts from the same image"),
 	}),
+	when("image.dockerfile", CopiesLocalFiles, cells{
+		ProviderDaytona: refused("copies a local file, and there are none beside an inline Dockerfile: write the file within it (COPY <<EOF), fetch it by URL, or copy it in a prepare step"),
+	}),
 	row("resources.cpu", cells{
 		ProviderLocal:   warned("is ignored: the local provider sets no CPU limit"),
 		ProviderDocker:  mapped("`cpu_quota = cpu * 100000`", "of a period of 100000 microseconds"),

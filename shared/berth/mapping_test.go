@@ -16,6 +16,9 @@ var setters = map[string]func(*berth.Environment){
 	"`image.dockerfile`": func(e *berth.Environment) {
 		e.Image.Dockerfile = &berth.Dockerfile{Type: "inline", Value: "FROM debian"}
 	},
+	"`image.dockerfile`, that copies a local file": func(e *berth.Environment) {
+		e.Image.Dockerfile = &berth.Dockerfile{Type: "inline", Value: "FROM debian\nCOPY a /a\n"}
+	},
 	"`resources.cpu`":                              func(e *berth.Environment) { e.Resources.CPU = ptr(2) },
 	"`resources.memory`":                           func(e *berth.Environment) { e.Resources.Memory = ptr(berth.Size("4GB")) },
 	"`resources.disk`":                             func(e *berth.Environment) { e.Resources.Disk = ptr(berth.Size("20GB")) },
@@ -80,6 +83,7 @@ var told = []struct {
 	{"docker", "`sprites`", "error", "sprites", "is for provider sprites alone, and this environment's provider is docker"},
 
 	{"daytona", "`image.docker`", "error", "image.docker", "daytona cannot start from a Docker image: write the image as FROM of an image.dockerfile, or name a daytona.snapshot"},
+	{"daytona", "`image.dockerfile`, that copies a local file", "error", "image.dockerfile", "copies a local file, and there are none beside an inline Dockerfile: write the file within it (COPY <<EOF), fetch it by URL, or copy it in a prepare step"},
 	{"daytona", "`resources.cpu`, without image.dockerfile", "warning", "resources.cpu", fixedSnapshot},
 	{"daytona", "`resources.memory`, without image.dockerfile", "warning", "resources.memory", fixedSnapshot},
 	{"daytona", "`resources.disk`, without image.dockerfile", "warning", "resources.disk", fixedSnapshot},

@@ -37,6 +37,15 @@ type plan struct {
 func (p *Provider) plan(ctx context.Context, spec berth.SandboxSpec) (plan, error) {
 	e := berth.NormalizeEnvironment(spec.Environment)
 	e.Provider = berth.ProviderDaytona
+	if d := e.Image.Dockerfile; d != nil {
+		if line, file := berth.LocalCopy(d.Value); file != "" {
+			return plan{}, &berth.Error{
+				Code: berth.CodeUnsupported, Field: "image.dockerfile.value",
+				Message:     "line " + strconv.Itoa(line) + " copies the local file " + file + ", and an inline Dockerfile has no files beside it",
+				Remediation: "Write the file within the Dockerfile (COPY <<EOF), fetch it by URL, or copy it in a prepare step.",
+			}
+		}
+	}
 	if _, refused := berth.CheckMapping(e); len(refused) > 0 {
 		return plan{}, &berth.Error{Code: berth.CodeUnsupported, Message: "provider daytona cannot do what the environment asks", Problems: refused}
 	}
@@ -126,9 +135,6 @@ func (p *Provider) setImage(ctx context.Context, out *plan, e berth.Environment)
 
 func (p *Provider) setBuild(ctx context.Context, out *plan, e berth.Environment) error {
 	b := build{dockerfile: e.Image.Dockerfile.Value, target: out.create.Target}
-	if err := checkDockerfile(b.dockerfile); err != nil {
-		return err
-	}
 	if e.Resources.CPU != nil {
 		b.cpu = *e.Resources.CPU
 	}
@@ -153,5 +159,3 @@ func (p *Provider) setBuild(ctx context.Context, out *plan, e berth.Environment)
 	out.build, out.snapshot = &b, snapshotName(p.config.Installation, scope.Reveal(), b)
 	return nil
 }
-
-func itoa(n int) string { return strconv.Itoa(n) }

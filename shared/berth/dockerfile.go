@@ -1,29 +1,21 @@
-package daytona
+package berth
 
-import (
-	"strings"
+import "strings"
 
-	"github.com/berth-dev/berth/shared/berth"
-)
-
-// checkDockerfile refuses what needs files of the client: COPY and ADD, but from
-// another stage, an image, a URL or the Dockerfile itself. Error: unsupported, with
-// the line.
-func checkDockerfile(text string) error {
-	for _, in := range instructions(text) {
+// LocalCopy finds the first COPY or ADD of a Dockerfile that needs a file beside
+// it, which an inline one does not have: all but those from another stage, an
+// image, a URL or the Dockerfile itself. No file is none.
+func LocalCopy(dockerfile string) (line int, file string) {
+	for _, in := range instructions(dockerfile) {
 		words := strings.Fields(in.text)
 		if len(words) == 0 || !strings.EqualFold(words[0], "COPY") && !strings.EqualFold(words[0], "ADD") {
 			continue
 		}
 		if local := localSource(words[1:]); local != "" {
-			return &berth.Error{
-				Code: berth.CodeUnsupported, Field: "image.dockerfile.value",
-				Message:     "line " + itoa(in.line) + " copies the local file " + local + ", and an inline Dockerfile has no files beside it",
-				Remediation: "Write the file within the Dockerfile (RUN or COPY <<EOF), fetch it by URL, or copy it in a prepare step.",
-			}
+			return in.line, local
 		}
 	}
-	return nil
+	return 0, ""
 }
 
 // localSource is the first source of a COPY or ADD that is a file of the build's
