@@ -3,11 +3,13 @@
 package docker
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -98,6 +100,29 @@ func (e *engine) process() (p proctree.Process, accepts bool) {
 		}
 	})
 	return p, true
+}
+
+// accepts reports whether the engine answers over a new connection. One that is
+// being stopped goes on for a while over those that it has.
+func (e *engine) accepts() bool {
+	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
+	defer cancel()
+	conn, err := e.api.Dialer()(ctx)
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })() // also where connections have no deadlines
+	request, err := http.NewRequest(http.MethodGet, "http://docker.example.com/_ping", nil)
+	if err != nil || request.Write(conn) != nil {
+		return false
+	}
+	response, err := http.ReadResponse(bufio.NewReader(conn), request)
+	if err != nil {
+		return false
+	}
+	response.Body.Close()
+	return response.StatusCode == http.StatusOK
 }
 
 // restartTime is how long after its start an engine may end what it finds.

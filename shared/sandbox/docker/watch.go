@@ -203,7 +203,7 @@ func (b *box) endedWithEngine(s *container.State) bool {
 	attached, away := b.meta.attached(), b.away
 	b.mu.Unlock()
 	if attached { // the engine's process may be anywhere
-		return away
+		return away || !b.provider.engine.accepts()
 	}
 	finished, err := time.Parse(time.RFC3339Nano, s.FinishedAt)
 	return err == nil && b.provider.engine.took(b.present().Engine, finished)
