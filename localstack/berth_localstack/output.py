@@ -53,11 +53,14 @@ class Output:
             os.close(self._reader)
 
     def _pump(self) -> None:
+        ready = select.poll()  # select itself takes no number over 1023
+        ready.register(self._reader, select.POLLIN)
+        ready.register(self._wake_reader, select.POLLIN)
         while True:
-            ready, _, _ = select.select([self._reader, self._wake_reader], [], [])
+            woken = {number for number, _ in ready.poll()}
             with self._lock:
                 self._read()
-                if self._ended or self._wake_reader in ready:
+                if self._ended or self._wake_reader in woken:
                     return
 
     def _read(self) -> None:
@@ -69,12 +72,11 @@ class Output:
             if not piece:
                 self._ended = True
                 return
-            room = MAX_BYTES - len(self._kept)
-            if len(piece) > room >= 0:
-                piece_kept = piece[:room] + CUT
-            else:
-                piece_kept = piece if room >= 0 else b""
-            self._kept += piece_kept
+            room = MAX_BYTES - len(self._kept)  # below 0 once it was cut
+            if room >= len(piece):
+                self._kept += piece
+            elif room >= 0:
+                self._kept += piece[:room] + CUT
             self._log(piece)
 
     def _log(self, piece: bytes) -> None:
