@@ -17,6 +17,7 @@ import (
 	"github.com/moby/moby/client/pkg/versions"
 
 	"github.com/berth-dev/berth/shared/embedded"
+	"github.com/berth-dev/berth/shared/sandbox/docker"
 	"github.com/berth-dev/berth/shared/terminal"
 )
 
@@ -47,21 +48,29 @@ func (a *app) checkDocker(ctx context.Context) []finding {
 	}
 	host := a.engineHost()
 	socket, local := strings.CutPrefix(host, "unix://")
-	if !local {
-		return said(name, warn, "DOCKER_HOST is "+host+", and the provider docker needs an engine on its own machine",
-			"set DOCKER_HOST to a local socket, or run berth-agent where the engine is")
+	if local {
+		if f := checkSocket(ctx, socket); f.Status != pass {
+			return []finding{f}
+		}
 	}
-	if f := checkSocket(ctx, socket); f.Status != pass {
-		return []finding{f}
+	options, err := docker.ClientOptions(host)
+	if err != nil {
+		return said(name, warn, err.Error(), "correct DOCKER_HOST")
 	}
-	api, err := client.New(client.WithHost(host), client.WithUserAgent("berth"))
+	api, err := client.New(append(options, client.WithUserAgent("berth"))...)
 	if err != nil {
 		return said(name, warn, err.Error(), "correct DOCKER_HOST")
 	}
 	defer api.Close()
 	ctx, cancel := context.WithTimeout(ctx, engineLimit)
 	defer cancel()
-	return a.checkEngine(ctx, api)
+	findings := a.checkEngine(ctx, api, local)
+	if !local && findings[0].Status == pass {
+		findings = append(findings, finding{
+			name + " engine", pass, "it is at " + host + ": unless a probe finds it to be on this machine, sandboxes are reached over the engine's API", "",
+		})
+	}
+	return findings
 }
 
 // checkSocket tells whether this user gets an answer at the engine's socket.
@@ -102,7 +111,7 @@ func userName() string {
 }
 
 // checkEngine asks the engine what it is and has.
-func (a *app) checkEngine(ctx context.Context, api *client.Client) []finding {
+func (a *app) checkEngine(ctx context.Context, api *client.Client, local bool) []finding {
 	const name = "docker"
 	v, err := api.ServerVersion(ctx, client.ServerVersionOptions{})
 	if err != nil {
@@ -128,6 +137,9 @@ func (a *app) checkEngine(ctx context.Context, api *client.Client) []finding {
 	findings := said(name, pass, what, "")
 	if !info.MemoryLimit || !info.CPUCfsQuota {
 		findings = append(findings, finding{"docker limits", warn, "the kernel limits neither memory nor CPU fully: resources of environments may not hold", "switch on the cgroup controllers memory and cpu"})
+	}
+	if !local { // its disk is not this machine's
+		return findings
 	}
 	return append(findings, engineDisk(info.DockerRootDir)...)
 }

@@ -28,6 +28,22 @@ func engineAt(t *testing.T, version, info map[string]any) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	serveEngine(t, l, version, info)
+	return "unix://" + socket
+}
+
+// engineByTCP is engineAt for one that is no socket of this machine.
+func engineByTCP(t *testing.T, version, info map[string]any) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	serveEngine(t, l, version, info)
+	return "tcp://" + l.Addr().String()
+}
+
+func serveEngine(t *testing.T, l net.Listener, version, info map[string]any) {
 	s := &httptest.Server{Listener: l, Config: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Api-Version", "1.41")
@@ -40,7 +56,6 @@ func engineAt(t *testing.T, version, info map[string]any) string {
 	})}}
 	s.Start()
 	t.Cleanup(s.Close)
-	return "unix://" + socket
 }
 
 func TestDoctorTellsWhatTheEngineIs(t *testing.T) {
@@ -59,7 +74,9 @@ func TestDoctorTellsWhatTheEngineIs(t *testing.T) {
 		"one of Windows":        {engineAt(t, version("1.41", "windows"), full), map[string]string{"docker": warn}, "Linux containers"},
 		"one without limits":    {engineAt(t, version("1.41", "linux"), map[string]any{"DockerRootDir": "/no/such"}), map[string]string{"docker": pass, "docker limits": warn, "docker disk": warn}, "cgroup controllers"},
 		"one that is not there": {"unix:///no/such/socket", map[string]string{"docker": warn}, "install Docker"},
-		"one elsewhere":         {"tcp://192.0.2.1:2376", map[string]string{"docker": warn}, "berth-agent"},
+		"one elsewhere":         {engineByTCP(t, version("1.41", "linux"), full), map[string]string{"docker": pass, "docker engine": pass, "docker disk": "absent"}, "over the engine's API"},
+		"one elsewhere, gone":   {"tcp://127.0.0.1:1", map[string]string{"docker": warn}, "start Docker"},
+		"one of another kind":   {"npipe://x", map[string]string{"docker": warn}, "correct DOCKER_HOST"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

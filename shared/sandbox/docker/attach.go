@@ -80,9 +80,6 @@ type streams struct {
 	once sync.Once
 }
 
-// maxComplaint bounds what is kept of the standard error, in bytes.
-const maxComplaint = 2000
-
 func attachedStreams(conn client.HijackedResponse) *streams {
 	r, w := io.Pipe()
 	s := &streams{Reader: r, conn: conn}
@@ -106,13 +103,4 @@ func (s *streams) Close() error {
 		s.Reader.(*io.PipeReader).Close() // lets go of who copies
 	})
 	return nil
-}
-
-// tail keeps the end of what is written.
-type tail struct{ text []byte }
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.text = append(t.text, p...)
-	t.text = t.text[max(0, len(t.text)-maxComplaint):]
-	return len(p), nil
 }

@@ -133,7 +133,7 @@ func (b *box) state() berth.SandboxState {
 		return berth.SandboxState{ID: b.id, Status: berth.SandboxGone}
 	}
 	s := berth.SandboxState{
-		ID: b.id, Run: m.Run, Status: m.Status, Ref: m.Container, Workspace: Workspace, Reason: m.Reason, Hint: hint(m), CreatedAt: m.CreatedAt,
+		ID: b.id, Run: m.Run, Status: m.Status, Ref: m.Container, Workspace: Workspace, Reason: m.Reason, Hint: hint(m, b.provider.engine.host), CreatedAt: m.CreatedAt,
 	}
 	switch {
 	case s.Status == berth.SandboxCreating:

@@ -182,9 +182,13 @@ func (b *box) container() string {
 }
 
 // hint is the command line that gets a person in.
-func hint(m meta) string {
+func hint(m meta, host string) string {
 	var s strings.Builder
-	s.WriteString("docker exec -it")
+	s.WriteString("docker")
+	if m.attached() && host != client.DefaultDockerHost {
+		s.WriteString(" -H " + host)
+	}
+	s.WriteString(" exec -it")
 	if m.UID != 0 || m.GID != 0 {
 		s.WriteString(" -u " + strconv.Itoa(m.UID) + ":" + strconv.Itoa(m.GID))
 	}

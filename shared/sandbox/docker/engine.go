@@ -28,6 +28,7 @@ import (
 // have codes.
 type engine struct {
 	api     *client.Client
+	host    string // its address
 	socket  string // path of its socket, links resolved; empty when it has none here
 	timeout time.Duration
 
@@ -43,7 +44,7 @@ func openEngine(config Config) (*engine, error) {
 	if host == "" {
 		host = client.DefaultDockerHost
 	}
-	options, err := hostOptions(host)
+	options, err := ClientOptions(host)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +58,7 @@ func openEngine(config Config) (*engine, error) {
 	} else if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
-	return &engine{api: api, socket: path, timeout: config.CallTimeout}, nil
+	return &engine{api: api, host: host, socket: path, timeout: config.CallTimeout}, nil
 }
 
 // probeTimeout is how long an engine may take to say that it is there.

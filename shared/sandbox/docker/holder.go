@@ -34,7 +34,8 @@ func (b *box) holder(ctx context.Context) (name string, done func(), err error) 
 	if err != nil {
 		return "", nil, err
 	}
-	err = p.engine.call(ctx, "making a container to read a volume", func(ctx context.Context) error {
+	// Not cut short: an engine that goes on alone would leave a container.
+	err = p.engine.call(context.WithoutCancel(ctx), "making a container to read a volume", func(ctx context.Context) error {
 		made, err := p.engine.api.ContainerCreate(ctx, client.ContainerCreateOptions{
 			Config: &container.Config{Image: image, Labels: p.probeLabels(), Entrypoint: []string{guestTarget}},
 			HostConfig: &container.HostConfig{NetworkMode: "none", Mounts: []mount.Mount{

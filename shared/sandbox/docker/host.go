@@ -1,5 +1,3 @@
-//go:build linux
-
 package docker
 
 import (
@@ -10,9 +8,10 @@ import (
 	"github.com/berth-dev/berth/shared/berth"
 )
 
-// hostOptions are how the engine at host is connected to. Certificates are those
-// of DOCKER_CERT_PATH, as for the docker client. Error: unsupported.
-func hostOptions(host string) ([]client.Opt, error) {
+// ClientOptions are how a client connects to the engine at host: by unix://,
+// tcp:// or ssh://. Certificates are those of DOCKER_CERT_PATH, as for the docker
+// client. Errors: invalid, unsupported.
+func ClientOptions(host string) ([]client.Opt, error) {
 	scheme, _, _ := strings.Cut(host, "://")
 	switch scheme {
 	case "unix":

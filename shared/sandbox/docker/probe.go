@@ -128,9 +128,8 @@ func (p *Provider) makeProbe(ctx context.Context, image, guest, link string) (id
 			},
 		},
 	}
-	whole, cancel := p.untilClosed() // see createContainer
-	defer cancel()
-	err = p.engine.call(whole, "making a probe", func(ctx context.Context) error {
+	// Not cut short: an engine that goes on alone would leave a container.
+	err = p.engine.call(context.WithoutCancel(ctx), "making a probe", func(ctx context.Context) error {
 		made, err := p.engine.api.ContainerCreate(ctx, options)
 		id = made.ID
 		return err

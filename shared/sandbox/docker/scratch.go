@@ -23,7 +23,8 @@ func (p *Provider) scratchName() string {
 // scratch makes that image from the guest at path.
 func (p *Provider) scratch(ctx context.Context, path string) (string, error) {
 	name := p.scratchName()
-	err := p.engine.call(ctx, "importing the guest as an image", func(ctx context.Context) error {
+	// Not cut short: an engine that goes on alone would leave an image.
+	err := p.engine.call(context.WithoutCancel(ctx), "importing the guest as an image", func(ctx context.Context) error {
 		content, stop := pack(entry{name: wire.ContainedGuest, path: path, mode: 0o755})
 		defer stop()
 		said, err := p.engine.api.ImageImport(ctx, client.ImageImportSource{Source: content, SourceName: "-"}, name, client.ImageImportOptions{

@@ -1,5 +1,3 @@
-//go:build linux
-
 package docker
 
 import (
@@ -112,6 +110,18 @@ func (c *programConn) CloseWrite() error { return c.in.Close() }
 type errText string
 
 func (e errText) Error() string { return string(e) }
+
+// maxComplaint bounds what is kept of a standard error, in bytes.
+const maxComplaint = 2000
+
+// tail keeps the end of what is written.
+type tail struct{ text []byte }
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.text = append(t.text, p...)
+	t.text = t.text[max(0, len(t.text)-maxComplaint):]
+	return len(p), nil
+}
 
 // complaint keeps the end of a program's standard error.
 type complaint struct {
