@@ -18,7 +18,8 @@ import (
 	"github.com/berth-dev/berth/shared/sandbox/docker/dockertest"
 )
 
-// ownerEnv makes this test binary a server: root, guest, installation, sandbox id.
+// ownerEnv makes this test binary a server: root, guest, installation, sandbox id,
+// transport.
 const ownerEnv = "TEST_DOCKER_OWNER"
 
 func TestMain(m *testing.M) {
@@ -42,6 +43,7 @@ var counter = berth.CommandSpec{
 func own(args []string) error {
 	p, err := docker.New(docker.Config{
 		Root: args[0], Installation: berth.InstallationID(args[2]), Guest: func(string) (string, error) { return args[1], nil },
+		Transport: docker.Transport(args[4]),
 	})
 	if err != nil {
 		return err
@@ -78,11 +80,15 @@ func finish(p berth.Provider, spec berth.SandboxSpec, started func()) (string, e
 
 func TestAServerKilledAtAnyMomentLosesNothing(t *testing.T) {
 	dockertest.Image(t, dockertest.User)
-	const seeds = 20
+	const seeds = 28
 	for seed := range seeds {
-		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+		transport := docker.TransportSocket
+		if seed >= 20 {
+			transport = docker.TransportAttached
+		}
+		t.Run(fmt.Sprint(transport, ", seed ", seed), func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(uint64(seed), 0))
-			config := config(t)
+			config := over(t, transport)
 			spec := specOf(dockertest.User)
 			for range 3 {
 				// Half of the moments lie in the making of the sandbox.
@@ -124,7 +130,7 @@ func killOwner(t *testing.T, config docker.Config, id berth.SandboxID, early boo
 		t.Fatal(err)
 	}
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), ownerEnv+"="+strings.Join([]string{config.Root, guest, string(config.Installation), string(id)}, "|"))
+	cmd.Env = append(os.Environ(), ownerEnv+"="+strings.Join([]string{config.Root, guest, string(config.Installation), string(id), string(config.Transport)}, "|"))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -157,6 +157,30 @@ func noneLeft(t testing.TB, api *client.Client, id berth.InstallationID) {
 			t.Error(err)
 		}
 	}
+	volumes, err := api.VolumeList(context.WithoutCancel(t.Context()), client.VolumeListOptions{
+		Filters: client.Filters{}.Add("label", "dev.berth.installation="+string(id)),
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	for _, v := range volumes.Items {
+		t.Errorf("volume %s is left", v.Name)
+		if _, err := api.VolumeRemove(context.WithoutCancel(t.Context()), v.Name, client.VolumeRemoveOptions{}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// transports are both, by the engine of this machine: what the one does not need
+// of it does the other no harm.
+var transports = []docker.Transport{docker.TransportSocket, docker.TransportAttached}
+
+// over is config for sandboxes that are reached so.
+func over(t testing.TB, transport docker.Transport) docker.Config {
+	t.Helper()
+	config := config(t)
+	config.Transport = transport
+	return config
 }
 
 func guestPID(t testing.TB, api *client.Client, id berth.SandboxID) int {

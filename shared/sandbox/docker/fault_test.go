@@ -14,6 +14,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/sandbox/docker"
 	"github.com/berth-dev/berth/shared/sandbox/docker/dockertest"
 )
 
@@ -35,51 +36,53 @@ func TestAContainerThatDiesLosesItsCommandsAndSaysWhy(t *testing.T) {
 			}
 		}, "killed from outside", true},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			config := config(t)
-			b := sandbox(t, config, specOf(tt.image))
-			done := b.start(berth.CommandSpec{Script: "echo kept; exit 3"})
-			b.wait(done)
-			id := b.start(berth.CommandSpec{Script: "echo partial; sleep 600"})
-			b.untilOutput(id)
-			began := time.Now()
-			tt.kill(t, b)
-			check := func(when string) {
-				t.Helper()
-				text, exit := b.wait(id)
-				if text != "partial\n" || exit.Reason != berth.ExitLost || !strings.Contains(exit.Message, tt.says) {
-					t.Errorf("%s: %q, %+v", when, text, exit)
+		for _, transport := range transports {
+			t.Run(tt.name+", "+string(transport), func(t *testing.T) {
+				t.Parallel()
+				config := over(t, transport)
+				b := sandbox(t, config, specOf(tt.image))
+				done := b.start(berth.CommandSpec{Script: "echo kept; exit 3"})
+				b.wait(done)
+				id := b.start(berth.CommandSpec{Script: "echo partial; sleep 600"})
+				b.untilOutput(id)
+				began := time.Now()
+				tt.kill(t, b)
+				check := func(when string) {
+					t.Helper()
+					text, exit := b.wait(id)
+					if text != "partial\n" || exit.Reason != berth.ExitLost || !strings.Contains(exit.Message, tt.says) {
+						t.Errorf("%s: %q, %+v", when, text, exit)
+					}
+					if text, exit := b.wait(done); text != "kept\n" || exit.Code != 3 {
+						t.Errorf("%s: a finished command: %q, %+v", when, text, exit)
+					}
+					state, err := b.Describe(bounded(t), b.ref)
+					if err != nil || state.Status != berth.SandboxFailed || state.Reason == nil || state.Reason.Code != berth.ReasonLost || !strings.Contains(state.Reason.Message, tt.says) {
+						t.Errorf("%s: Describe = %+v, %+v, %v", when, state, state.Reason, err)
+					}
 				}
-				if text, exit := b.wait(done); text != "kept\n" || exit.Code != 3 {
-					t.Errorf("%s: a finished command: %q, %+v", when, text, exit)
+				check("at once")
+				if d := time.Since(began); d > 20*time.Second {
+					t.Errorf("it took %v", d)
 				}
-				state, err := b.Describe(bounded(t), b.ref)
-				if err != nil || state.Status != berth.SandboxFailed || state.Reason == nil || state.Reason.Code != berth.ReasonLost || !strings.Contains(state.Reason.Message, tt.says) {
-					t.Errorf("%s: Describe = %+v, %+v, %v", when, state, state.Reason, err)
+				b.reopen(config)
+				check("to the next server")
+				state, err := b.Start(bounded(t), b.ref)
+				if !tt.again {
+					wantCode(t, "Start", err, berth.CodeNotFound)
+				} else if err != nil || state.Status != berth.SandboxReady {
+					t.Fatalf("Start = %+v, %+v, %v", state, state.Reason, err)
 				}
-			}
-			check("at once")
-			if d := time.Since(began); d > 20*time.Second {
-				t.Errorf("it took %v", d)
-			}
-			b.reopen(config)
-			check("to the next server")
-			state, err := b.Start(bounded(t), b.ref)
-			if !tt.again {
-				wantCode(t, "Start", err, berth.CodeNotFound)
-			} else if err != nil || state.Status != berth.SandboxReady {
-				t.Fatalf("Start = %+v, %+v, %v", state, state.Reason, err)
-			}
-			if text, exit := b.wait(id); text != "partial\n" || exit.Reason != berth.ExitLost || !strings.Contains(exit.Message, tt.says) {
-				t.Errorf("after a new start: %q, %+v", text, exit)
-			}
-			if tt.again {
-				if got := b.script("echo alive"); got != "alive\n" {
-					t.Errorf("after a new start: %q", got)
+				if text, exit := b.wait(id); text != "partial\n" || exit.Reason != berth.ExitLost || !strings.Contains(exit.Message, tt.says) {
+					t.Errorf("after a new start: %q, %+v", text, exit)
 				}
-			}
-		})
+				if tt.again {
+					if got := b.script("echo alive"); got != "alive\n" {
+						t.Errorf("after a new start: %q", got)
+					}
+				}
+			})
+		}
 	}
 }
 
@@ -183,8 +186,15 @@ func TestWhatIsNotOursIsNeverTouched(t *testing.T) {
 }
 
 func TestContainersWithoutARecordAreListedAndSwept(t *testing.T) {
-	t.Parallel()
-	config := config(t)
+	for _, transport := range transports {
+		t.Run(string(transport), func(t *testing.T) {
+			t.Parallel()
+			checkContainersWithoutARecordAreListedAndSwept(t, over(t, transport))
+		})
+	}
+}
+
+func checkContainersWithoutARecordAreListedAndSwept(t *testing.T, config docker.Config) {
 	b := sandbox(t, config, specOf(dockertest.Static))
 	// The data folder is lost, and the container is not.
 	config.Root = filepath.Join(t.TempDir(), "another")
@@ -218,8 +228,15 @@ func TestAGuestWhoseDataFolderIsRemovedEndsWithItsCommands(t *testing.T) {
 }
 
 func TestAStopThatTheServersDeathCutShortIsFinished(t *testing.T) {
-	t.Parallel()
-	config := config(t)
+	for _, transport := range transports {
+		t.Run(string(transport), func(t *testing.T) {
+			t.Parallel()
+			checkAStopThatTheServersDeathCutShortIsFinished(t, over(t, transport))
+		})
+	}
+}
+
+func checkAStopThatTheServersDeathCutShortIsFinished(t *testing.T, config docker.Config) {
 	b := sandbox(t, config, specOf(dockertest.Static))
 	b.start(berth.CommandSpec{Argv: []string{"sleep", "73456.5"}})
 	if err := b.Provider.Close(); err != nil {
@@ -241,8 +258,15 @@ func TestAStopThatTheServersDeathCutShortIsFinished(t *testing.T) {
 }
 
 func TestADestroyThatTheServersDeathCutShortIsFinished(t *testing.T) {
-	t.Parallel()
-	config := config(t)
+	for _, transport := range transports {
+		t.Run(string(transport), func(t *testing.T) {
+			t.Parallel()
+			checkADestroyThatTheServersDeathCutShortIsFinished(t, over(t, transport))
+		})
+	}
+}
+
+func checkADestroyThatTheServersDeathCutShortIsFinished(t *testing.T, config docker.Config) {
 	b := sandbox(t, config, specOf(dockertest.Entry))
 	if err := b.Provider.Close(); err != nil {
 		t.Fatal(err)

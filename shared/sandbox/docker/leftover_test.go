@@ -18,6 +18,9 @@ func nothingLeft(t testing.TB, p *docker.Provider, config docker.Config, id bert
 	if left := containers(t, engine(t), "dev.berth.sandbox="+string(id)); len(left) > 0 {
 		t.Errorf("containers %v are left", left)
 	}
+	if left := farVolumes(t, engine(t), "dev.berth.sandbox="+string(id)); len(left) > 0 {
+		t.Errorf("volumes %v are left", left)
+	}
 	if entries, err := os.ReadDir(config.Root); err != nil || len(entries) > 0 {
 		t.Errorf("the folder holds %v, %v", entries, err)
 	}
