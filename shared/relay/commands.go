@@ -19,19 +19,31 @@ func (s *Sandboxes) StartCommand(ctx context.Context, ref berth.SandboxRef, spec
 		ID: spec.ID, Argv: wire.Texts(spec.Argv), Script: wire.Text(spec.Script), Dir: wire.Text(spec.Dir),
 		Timeout: spec.Timeout, Stdin: spec.Stdin, OutputCap: spec.OutputCap,
 	}
-	names := make([]string, 0, len(spec.Env))
-	for name := range spec.Env {
+	p.Env, p.Mask = variables(spec.Env), values(spec.Mask)
+	_, _, err := s.ask(ctx, ref, wire.OpCommand, p, nil, nil)
+	return err
+}
+
+// variables are in the order of their names.
+func variables(env map[string]string) []wire.Variable {
+	names := make([]string, 0, len(env))
+	for name := range env {
 		names = append(names, name)
 	}
 	sort.Strings(names)
+	var all []wire.Variable
 	for _, name := range names {
-		p.Env = append(p.Env, wire.Variable{Name: wire.Text(name), Value: wire.Text(spec.Env[name])})
+		all = append(all, wire.Variable{Name: wire.Text(name), Value: wire.Text(env[name])})
 	}
-	for _, value := range spec.Mask {
-		p.Mask = append(p.Mask, wire.Text(value.Reveal()))
+	return all
+}
+
+func values(secrets []berth.SecretValue) []wire.Text {
+	var all []wire.Text
+	for _, value := range secrets {
+		all = append(all, wire.Text(value.Reveal()))
 	}
-	_, _, err := s.ask(ctx, ref, wire.OpCommand, p, nil, nil)
-	return err
+	return all
 }
 
 // DescribeCommand answers from the command's spool.

@@ -40,7 +40,7 @@ type machineConfig struct {
 
 func newMachine(config machineConfig) *machine {
 	m := &machine{config: config}
-	m.Sandboxes = relay.New(relay.Config{Dial: func(ctx context.Context, ref berth.SandboxRef, create bool) (io.ReadWriteCloser, error) {
+	m.Sandboxes = relay.New(relay.Config{Streams: true, Dial: func(ctx context.Context, ref berth.SandboxRef, create bool) (io.ReadWriteCloser, error) {
 		return m.dial(ctx, ref.ID, create)
 	}})
 	return m

@@ -20,6 +20,9 @@ type Config struct {
 	// stopped from outside; unavailable, after which it is dialled again for a
 	// while; others are told as they are.
 	Dial func(ctx context.Context, ref berth.SandboxRef, create bool) (io.ReadWriteCloser, error)
+	// Streams says that Dial may be called for further connections while the first
+	// is used: each stream has its own.
+	Streams bool
 	// Patience is how long a request goes on dialling after a connection broke or
 	// could not be made; DefaultPatience when zero.
 	Patience time.Duration

@@ -112,3 +112,14 @@ type Piece struct {
 	Offset int64  `json:"offset,omitempty"`
 	Abort  bool   `json:"abort,omitempty"`
 }
+
+// OpStream turns a connection into a stream of the sandbox: Opened → none, and
+// from the answer on the connection carries the frames of package channel alone.
+const OpStream Op = "stream"
+
+// Opened says what a stream leads to.
+type Opened struct {
+	Kind  berth.StreamKind `json:"kind"`
+	Port  int              `json:"port,omitempty"`
+	Shell Shell            `json:"shell"`
+}

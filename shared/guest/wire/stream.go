@@ -95,5 +95,16 @@ func unexpected(err error) error {
 	return err
 }
 
+// Take gives the stream back, after the last message: what has come already is
+// read first.
+func (s *Stream) Take() io.ReadWriteCloser {
+	return taken{s.in, s.rw}
+}
+
+type taken struct {
+	io.Reader
+	io.WriteCloser
+}
+
 // Close ends the stream and with it a Receive that waits.
 func (s *Stream) Close() error { return s.rw.Close() }

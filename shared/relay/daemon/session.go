@@ -57,6 +57,10 @@ func (s *Server) Serve(ctx context.Context, rw io.ReadWriteCloser) error {
 		if err != nil {
 			return err
 		}
+		if m.Op == wire.OpStream {
+			session.becomeStream(ctx, m)
+			return nil
+		}
 		if m.Op == wire.OpAbandon {
 			session.abandon(m.ID)
 			continue

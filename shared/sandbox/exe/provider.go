@@ -39,7 +39,7 @@ func New(config Config) *Provider {
 		guest:  relay.Guest{Binary: config.Guest, Installation: config.Installation, Unfiltered: true},
 		shells: map[string]Shell{}, asked: map[string]time.Time{}, seen: map[string]time.Time{},
 	}
-	p.Sandboxes = relay.New(relay.Config{Dial: p.dial, Clock: config.Clock})
+	p.Sandboxes = relay.New(relay.Config{Dial: p.dial, Streams: true, Clock: config.Clock})
 	return p
 }
 

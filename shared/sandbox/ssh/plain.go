@@ -155,3 +155,18 @@ func (p *Provider) Stop(ctx context.Context, ref berth.SandboxRef) error {
 	}
 	return c.Stop(ctx, ref)
 }
+
+// OpenStream opens a stream into the sandbox. Error: unsupported on a host that
+// holds no guest.
+func (p *Provider) OpenStream(ctx context.Context, ref berth.SandboxRef, spec berth.StreamSpec) (io.ReadWriteCloser, error) {
+	h, err := p.find(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	if h.plain {
+		return nil, &berth.Error{
+			Code: berth.CodeUnsupported, Message: "streams need the guest, which does not run on this host", Remediation: "Use ssh itself: " + h.hint("."),
+		}
+	}
+	return p.guests.OpenStream(ctx, ref, spec)
+}

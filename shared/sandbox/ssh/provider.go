@@ -29,6 +29,7 @@ type Provider struct {
 var (
 	_ berth.Provider    = (*Provider)(nil)
 	_ berth.ShellOpener = (*Provider)(nil)
+	_ berth.Streamer    = (*Provider)(nil)
 	_ berth.Previewer   = (*Provider)(nil)
 )
 
@@ -44,7 +45,7 @@ func New(config Config) *Provider {
 		config: config, guest: relay.Guest{Binary: config.Guest, Installation: config.Installation},
 		shells: map[host]Shell{}, hosts: map[berth.SandboxID]host{},
 	}
-	p.guests = relay.New(relay.Config{Dial: p.dial, Clock: config.Clock})
+	p.guests = relay.New(relay.Config{Dial: p.dial, Streams: true, Clock: config.Clock})
 	p.plain = plain.Sandboxes{Installation: config.Installation, Shell: func(ctx context.Context, ref berth.SandboxRef) (relay.Shell, error) {
 		h, err := p.find(ctx, ref)
 		if err != nil {
