@@ -53,11 +53,7 @@ func (a *app) checkDocker(ctx context.Context) []finding {
 			return []finding{f}
 		}
 	}
-	options, err := docker.ClientOptions(host)
-	if err != nil {
-		return said(name, warn, err.Error(), "correct DOCKER_HOST")
-	}
-	api, err := client.New(append(options, client.WithUserAgent("berth"))...)
+	api, err := docker.NewClient(host, "")
 	if err != nil {
 		return said(name, warn, err.Error(), "correct DOCKER_HOST")
 	}
@@ -111,7 +107,7 @@ func userName() string {
 }
 
 // checkEngine asks the engine what it is and has.
-func (a *app) checkEngine(ctx context.Context, api *client.Client, local bool) []finding {
+func (a *app) checkEngine(ctx context.Context, api *docker.Client, local bool) []finding {
 	const name = "docker"
 	v, err := api.ServerVersion(ctx, client.ServerVersionOptions{})
 	if err != nil {

@@ -104,3 +104,15 @@ func (s *streams) Close() error {
 	})
 	return nil
 }
+
+// maxComplaint bounds what is kept of a standard error, in bytes.
+const maxComplaint = 2000
+
+// tail keeps the end of what is written.
+type tail struct{ text []byte }
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.text = append(t.text, p...)
+	t.text = t.text[max(0, len(t.text)-maxComplaint):]
+	return len(p), nil
+}

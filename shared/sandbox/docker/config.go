@@ -17,10 +17,12 @@ type Config struct {
 	// Go's words. The file stays as long as a sandbox is there.
 	Guest        func(arch string) (path string, err error)
 	Installation berth.InstallationID
-	// Host is the engine's address, such as unix:///var/run/docker.sock or
-	// tcp://HOST:2376; DOCKER_HOST, with DOCKER_TLS_VERIFY and DOCKER_CERT_PATH, or
+	// Host is the engine's address, such as unix:///var/run/docker.sock,
+	// tcp://HOST:2376 or ssh://USER@HOST; DOCKER_HOST, with DOCKER_TLS_VERIFY and DOCKER_CERT_PATH, or
 	// the usual socket when empty.
 	Host string
+	// SSHConfig replaces the user's own configuration of OpenSSH, for ssh:// hosts.
+	SSHConfig string
 	// Transport is how new sandboxes are reached; when empty, a probe of the engine
 	// finds out.
 	Transport Transport

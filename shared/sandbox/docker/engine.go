@@ -27,7 +27,7 @@ import (
 // engine is the Docker engine. Every call to it has a deadline, and its errors
 // have codes.
 type engine struct {
-	api     *client.Client
+	api     *Client
 	host    string // its address
 	socket  string // path of its socket, links resolved; empty when it has none here
 	timeout time.Duration
@@ -44,13 +44,9 @@ func openEngine(config Config) (*engine, error) {
 	if host == "" {
 		host = client.DefaultDockerHost
 	}
-	options, err := ClientOptions(host)
+	api, err := NewClient(host, config.SSHConfig)
 	if err != nil {
 		return nil, err
-	}
-	api, err := client.New(append(options, client.WithUserAgent("berth"))...)
-	if err != nil {
-		return nil, berth.FieldErrorf(berth.CodeInvalid, "docker-host", "%s", err.Error())
 	}
 	path, local := strings.CutPrefix(host, "unix://")
 	if !local {
@@ -132,6 +128,9 @@ const restartTime = 30 * time.Second
 // took reports whether a container that was started by the engine of another
 // process, and ended at that time, ended with its engine.
 func (e *engine) took(by string, at time.Time) bool {
+	if e.socket == "" {
+		return !e.accepts()
+	}
 	p, accepts := e.process()
 	if !accepts {
 		return true

@@ -3,7 +3,6 @@ package dockertest
 import (
 	"bytes"
 	"context"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -50,14 +49,10 @@ func StartDaemon(t testing.TB, flags ...string) *Daemon {
 func StartFarDaemon(t testing.TB, flags ...string) *Daemon {
 	t.Helper()
 	e := newDaemon(t, "/var/tmp") // as the usual folder is hidden from it
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	e.Host = "tcp://" + free.Addr().String()
-	free.Close()
+	socket := filepath.Join(e.dir, "s")
+	e.Host = "tcp://" + forward(t, socket)
 	hide := `mount -t tmpfs tmpfs "$0" && exec dockerd "$@"`
-	e.args = append([]string{"--mount", "sh", "-c", hide, os.TempDir(), "--host", e.Host, "--tls=false"}, e.flags()...)
+	e.args = append([]string{"--net", "--mount", "sh", "-c", hide, os.TempDir(), "--host", "unix://" + socket}, e.flags()...)
 	e.args = append(e.args, flags...)
 	e.start(t)
 	return e
