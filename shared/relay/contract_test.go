@@ -46,7 +46,7 @@ func fixture(t *testing.T, guest string, base64 bool) sandboxtest.Fixture {
 		Processes: func(_ testing.TB, _ berth.SandboxRef, marker string) int { return len(processes(marker)) },
 		Leftovers: func(_ testing.TB, id berth.SandboxID) []string {
 			var left []string
-			for _, pid := range processes(string(id)) {
+			for _, pid := range processes(filepath.Join(config.root, string(id))) {
 				left = append(left, fmt.Sprint("process ", pid))
 			}
 			if _, err := os.Stat(filepath.Join(config.root, string(id))); !os.IsNotExist(err) {

@@ -207,7 +207,7 @@ func TestTwoSandboxesDoNotShareADirectory(t *testing.T) {
 	if err != nil || state.Status != berth.SandboxFailed || !strings.Contains(state.Reason.Message, "another sandbox") {
 		t.Errorf("Provision = %+v, %v", state, err)
 	}
-	if left := processes(string(second.ID)); len(left) > 0 {
+	if left := processes(m.folder(second.ID)); len(left) > 0 {
 		t.Errorf("processes %v are left", left)
 	}
 	if err := m.Stop(t.Context(), ref); err != nil {
@@ -236,9 +236,9 @@ func TestAFolderThatIsRemovedByHandEndsItsSandbox(t *testing.T) {
 	if err := os.RemoveAll(m.folder(spec.ID)); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(30 * time.Second); len(processes(string(spec.ID)))+len(processes("sleep\x00600.125")) > 0; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); len(processes(m.folder(spec.ID)))+len(processes("sleep\x00600.125")) > 0; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("its processes live on")
+			t.Fatalf("its processes live on: %v, %v", processes(m.folder(spec.ID)), processes("sleep\x00600.125"))
 		}
 	}
 	if state, err := m.Describe(t.Context(), ref); err != nil || state.Status != berth.SandboxGone {
@@ -260,7 +260,7 @@ func TestADirectoryThatIsNoneIsToldAndNothingIsLeft(t *testing.T) {
 		if err != nil || state.Status != berth.SandboxFailed || state.Reason.Code != berth.ReasonDirectoryMissing {
 			t.Errorf("Provision in %s = %+v, %v", dir, state, err)
 		}
-		if _, err := os.Stat(m.folder(spec.ID)); !os.IsNotExist(err) || len(processes(string(spec.ID))) > 0 {
+		if _, err := os.Stat(m.folder(spec.ID)); !os.IsNotExist(err) || len(processes(m.folder(spec.ID))) > 0 {
 			t.Errorf("something is left: %v", err)
 		}
 	}

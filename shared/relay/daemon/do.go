@@ -48,7 +48,9 @@ func (s *Server) do(ctx context.Context, m wire.Message) (result any, body []byt
 		params, body, err := agent.Forward(ctx, m.Op, m.Params, m.Body)
 		return params, body, err
 	case wire.OpPut, wire.OpPutPiece, wire.OpPutEnd:
-		result, err = s.doPut(ctx, m)
+		// A connection that is cut in the middle must not undo what its client will ask
+		// for again.
+		result, err = s.doPut(context.WithoutCancel(ctx), m)
 		return result, nil, err
 	}
 	return nil, nil, berth.Errorf(berth.CodeUnsupported, "the sandbox's daemon does not know %q", m.Op)
