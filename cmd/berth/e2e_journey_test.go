@@ -45,6 +45,7 @@ func journey(t *testing.T, s site) {
 	j := arrive(t, s)
 	t.Run("a run of a repository on a host that joined", j.runsARepository)
 	t.Run("berth run ends as its command does", j.runsFromTheCommandLine)
+	t.Run("the end of a quiet command is told by its host", j.hearsOfAQuietCommand)
 	t.Run("commands and files in a sandbox that is kept", j.worksInASandbox)
 	t.Run("a cancel leaves nothing", j.cancels)
 	t.Run("keys open what their scopes hold", j.triesKeys)
@@ -141,6 +142,23 @@ func (j *traveller) runsFromTheCommandLine(t *testing.T) {
 	r := j.run("run", "-q", "-e", "box", "--target", "none", "--", "sh", "-c", `echo "out $PLACE"; echo err >&2; exit 7`)
 	if diff := cmp.Diff(result{7, "out harbour\n", "err\n"}, r, cmp.AllowUnexported(result{})); diff != "" {
 		t.Errorf("berth run (-want +got):\n%s", diff)
+	}
+}
+
+// hearsOfAQuietCommand has one that says nothing for longer than a function stays
+// with it, and ends well before the timer that makes up for a lost nudge.
+func (j *traveller) hearsOfAQuietCommand(t *testing.T) {
+	r := j.run("run", "-q", "-e", "box", "--target", "none", "-c", "sleep 12; echo done; exit 3")
+	if r.status != 3 || r.stdout != "done\n" {
+		t.Fatalf("berth run = %d, %q\n%s", r.status, r.stdout, r.stderr)
+	}
+	run := j.newest()
+	last := run.Stages[len(run.Stages)-1]
+	if last.StartedAt == nil || last.EndedAt == nil {
+		t.Fatalf("the stage is %+v", last)
+	}
+	if took := last.EndedAt.Sub(*last.StartedAt); took < 12*time.Second || took > 50*time.Second {
+		t.Errorf("the stage took %s, want 12 s and what a nudge takes, not the timer's 60 s", took)
 	}
 }
 
