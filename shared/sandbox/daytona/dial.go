@@ -45,7 +45,8 @@ func (p *Provider) openRelay(ctx context.Context, ref berth.SandboxRef, l *live,
 		return nil, err
 	}
 	life, end := context.WithCancel(context.WithoutCancel(outer))
-	s := &sessionStream{provider: p, session: session, life: life, end: end}
+	raw, _ := ctx.Value(rawStream{}).(bool)
+	s := &sessionStream{provider: p, session: session, life: life, end: end, raw: raw}
 	stop := context.AfterFunc(ctx, end) // until it is open
 	out, err := session.Follow(life)
 	if err == nil {
@@ -70,6 +71,24 @@ type sessionStream struct {
 	life          context.Context // of the stream
 	end           context.CancelFunc
 	once          sync.Once
+	// raw says that what is written is no message of its own, which could come
+	// twice without harm.
+	raw bool
+}
+
+// rawStream marks the context of a dial for a stream.
+type rawStream struct{}
+
+// OpenStream opens a stream into the sandbox, over a session of its own. Error:
+// unsupported where no guest runs.
+func (p *Provider) OpenStream(ctx context.Context, ref berth.SandboxRef, spec berth.StreamSpec) (io.ReadWriteCloser, error) {
+	if p.isPlainNow(ctx, ref) {
+		return nil, &berth.Error{
+			Code: berth.CodeUnsupported, Message: "streams need the guest, which does not run in this sandbox",
+			Remediation: "Use Daytona's own: berth sandbox ssh " + string(ref.ID) + ".",
+		}
+	}
+	return p.Sandboxes.OpenStream(context.WithValue(ctx, rawStream{}, true), ref, spec)
 }
 
 const (
@@ -82,7 +101,7 @@ const (
 func (s *sessionStream) Write(b []byte) (int, error) {
 	ctx, cancel := context.WithTimeout(s.life, sendLimit)
 	defer cancel()
-	if err := s.session.Input(ctx, string(b)); err != nil {
+	if err := s.session.Input(ctx, string(b), !s.raw); err != nil {
 		return 0, err
 	}
 	return len(b), nil

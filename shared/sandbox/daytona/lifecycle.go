@@ -217,8 +217,14 @@ func (p *Provider) Start(ctx context.Context, ref berth.SandboxRef) (berth.Sandb
 func (p *Provider) Destroy(ctx context.Context, ref berth.SandboxRef) error {
 	b := p.box(ref.ID)
 	b.mu.Lock()
+	b.ending++
 	m := b.making
 	b.mu.Unlock()
+	defer func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.ending--
+	}()
 	if m != nil {
 		m.cancel()
 		select {
@@ -233,8 +239,8 @@ func (p *Provider) Destroy(ctx context.Context, ref berth.SandboxRef) error {
 	p.Sandboxes.Forget(ref.ID)
 	b.leave()
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.gone, b.failed, b.making, b.failedAt = true, nil, nil, p.config.Clock.Now()
+	b.gone, b.failed, b.making = true, nil, nil
+	b.mu.Unlock()
 	return nil
 }
 

@@ -5,6 +5,7 @@ package daytona_test
 import (
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -268,5 +269,32 @@ func TestTheAnswerOfACreationThatIsLostMakesNoSecondSandbox(t *testing.T) {
 		})
 		ready(t, open(t, config(t, s)), spec(t))
 		one(t, s)
+	}
+}
+
+func TestManySandboxesAtATimeDoNotHoldEachOther(t *testing.T) {
+	t.Parallel()
+	s := daytonatest.New(t, daytonatest.Config{})
+	p := open(t, config(t, s))
+	var calls sync.WaitGroup
+	for range 12 {
+		spec := spec(t)
+		calls.Go(func() {
+			for range 20 {
+				if _, err := p.Provision(t.Context(), spec); err != nil {
+					t.Errorf("Provision: %v", err)
+				}
+				if _, err := p.Describe(t.Context(), berth.SandboxRef{ID: spec.ID}); err != nil {
+					t.Errorf("Describe: %v", err)
+				}
+			}
+			if err := p.Destroy(t.Context(), berth.SandboxRef{ID: spec.ID}); err != nil {
+				t.Errorf("Destroy: %v", err)
+			}
+		})
+	}
+	calls.Wait()
+	if left := s.Sandboxes(); len(left) > 0 {
+		t.Errorf("left: %+v", left)
 	}
 }

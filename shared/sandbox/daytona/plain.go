@@ -90,14 +90,20 @@ func unablef(remediation, message string) error {
 
 // doer is who does the work of a sandbox: its guest, or plain commands.
 func (p *Provider) doer(ctx context.Context, ref berth.SandboxRef) work {
-	if p.plain == nil {
-		return p.Sandboxes
-	}
-	// What is wrong with the way is told by the guest's side, which tries again.
-	if l, err := p.way(ctx, ref, false); err == nil && l.guest == noGuest {
+	if p.isPlainNow(ctx, ref) {
 		return p.plain
 	}
 	return p.Sandboxes
+}
+
+// isPlainNow reports whether a sandbox has no guest. What is wrong with the way to
+// it is told by the guest's side, which tries again.
+func (p *Provider) isPlainNow(ctx context.Context, ref berth.SandboxRef) bool {
+	if p.plain == nil {
+		return false
+	}
+	l, err := p.way(ctx, ref, false)
+	return err == nil && l.guest == noGuest
 }
 
 // StartCommand starts a command, once however often it is called.

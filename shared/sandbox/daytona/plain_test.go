@@ -56,6 +56,9 @@ func TestWhereNoGuestRunsPlainCommandsKeepTheirStatus(t *testing.T) {
 	if slow.exit.Reason != berth.ExitTimedOut || len(processes("sleep\x00601.5")) > 0 {
 		t.Errorf("a timeout: %+v", slow.exit)
 	}
+	if _, err := p.OpenStream(t.Context(), ref(state), berth.StreamSpec{Kind: berth.StreamShell}); berth.CodeOf(err) != berth.CodeUnsupported {
+		t.Errorf("OpenStream: %v, want unsupported", err)
+	}
 	if err := p.StartCommand(t.Context(), ref(state), berth.CommandSpec{ID: "secret", Script: "true", Mask: []berth.SecretValue{berth.NewSecretValue([]byte("hidden"))}}); berth.CodeOf(err) != berth.CodeUnsupported {
 		t.Errorf("a command with a secret: %v, want unsupported", err)
 	}

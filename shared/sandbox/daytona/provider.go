@@ -21,8 +21,10 @@ type Provider struct {
 	work             sync.WaitGroup
 	closed           chan struct{}
 
-	mu    sync.Mutex // guards all below
-	over  bool       // nothing new is begun
+	ending sync.Mutex // guards over; may be taken with a box's mu held
+	over   bool       // nothing new is begun
+
+	mu    sync.Mutex // guards boxes; taken before a box's own
 	boxes map[berth.SandboxID]*box
 }
 
@@ -40,7 +42,7 @@ func New(config Config) (*Provider, error) {
 		return nil, berth.Wrap(err, "opening the provider daytona")
 	}
 	p := &Provider{config: config, client: client, closed: make(chan struct{}), boxes: map[berth.SandboxID]*box{}}
-	p.Sandboxes = relay.New(relay.Config{Dial: p.dial, Patience: config.Pace.Relay, Clock: config.Clock})
+	p.Sandboxes = relay.New(relay.Config{Dial: p.dial, Streams: true, Patience: config.Pace.Relay, Clock: config.Clock})
 	if config.Plain != nil {
 		p.plain = config.Plain(p.shellOf)
 	}
@@ -55,12 +57,12 @@ func (p *Provider) Kind() berth.ProviderKind { return berth.ProviderDaytona }
 // Close lets go of the sandboxes, which go on.
 func (p *Provider) Close() error {
 	err := p.Sandboxes.Close() // whose streams end their sessions
-	p.mu.Lock()
+	p.ending.Lock()
 	if !p.over {
 		p.over = true
 		close(p.closed)
 	}
-	p.mu.Unlock()
+	p.ending.Unlock()
 	p.work.Wait()
 	p.client.Close()
 	return err
@@ -68,8 +70,8 @@ func (p *Provider) Close() error {
 
 // spawn does f in the background, unless the provider is closed.
 func (p *Provider) spawn(f func()) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.ending.Lock()
+	defer p.ending.Unlock()
 	if !p.over {
 		p.work.Go(f)
 	}
@@ -93,13 +95,14 @@ func (p *Provider) untilClosed() (context.Context, context.CancelFunc) {
 // box is what this process remembers of a sandbox. Nothing of it is needed to
 // find the sandbox again.
 type box struct {
-	mu       sync.Mutex // guards all below
-	making   *making
-	failed   *berth.Reason
-	failedAt time.Time
-	gone     bool // destroyed by this process: Daytona's answers may lag behind
-	live     *live
+	mu     sync.Mutex // guards all below
+	making *making
+	failed *berth.Reason
+	ending int  // calls of Destroy at work: nothing is made meanwhile
+	gone   bool // destroyed by this process: Daytona's answers may lag behind
+	live   *live
 
+	used        time.Time // when it was asked for last
 	touched     time.Time // when the auto-stop was put off last
 	silentSince time.Time // when the sandbox was found not to answer
 }
@@ -112,7 +115,7 @@ type live struct {
 	toolbox   *daytonaapi.Toolbox
 }
 
-// rememberedFor is how long failures and ends are remembered.
+// rememberedFor is how long something is remembered that nobody asks for.
 const rememberedFor = time.Hour
 
 // box returns what is remembered of id, and begins to remember.
@@ -122,7 +125,7 @@ func (p *Provider) box(id berth.SandboxID) *box {
 	defer p.mu.Unlock()
 	for other, b := range p.boxes {
 		b.mu.Lock()
-		if (b.failed != nil || b.gone) && now.Sub(b.failedAt) > rememberedFor {
+		if idle := now.Sub(b.used); idle > rememberedFor && (b.making == nil || !b.making.active()) {
 			delete(p.boxes, other)
 		}
 		b.mu.Unlock()
@@ -132,6 +135,9 @@ func (p *Provider) box(id berth.SandboxID) *box {
 		b = &box{}
 		p.boxes[id] = b
 	}
+	b.mu.Lock()
+	b.used = now
+	b.mu.Unlock()
 	return b
 }
 

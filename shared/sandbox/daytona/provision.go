@@ -138,6 +138,8 @@ func (p *Provider) begin(b *box, plan plan) (*making, berth.SandboxState, error)
 		return nil, berth.SandboxState{ID: id, Status: berth.SandboxGone}, nil
 	case b.failed != nil:
 		return nil, berth.SandboxState{ID: id, Run: plan.spec.Run, Status: berth.SandboxFailed, Reason: b.failed}, nil
+	case b.ending > 0:
+		return nil, berth.SandboxState{}, berth.Errorf(berth.CodeUnavailable, "the sandbox is being destroyed")
 	case m != nil && (m.active() || m.err != nil):
 		return m, berth.SandboxState{}, nil
 	}
@@ -192,7 +194,7 @@ func (m *making) makeOrAbandon(ctx context.Context, b *box) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.failed, b.failedAt = m.reason, m.provider.config.Clock.Now()
+	b.failed = m.reason
 }
 
 const abandonLimit = 3 * time.Minute

@@ -98,11 +98,12 @@ func (s *Session) commandPath(below string) string {
 	return sessionPath(s.id, "/command/"+url.PathEscape(s.command)+below)
 }
 
-// Input sends text to the command's standard input. Text may arrive twice when an
-// answer is lost. Error: conflict when the command has ended.
-func (s *Session) Input(ctx context.Context, text string) error {
+// Input sends text to the command's standard input. When again is set, text may
+// arrive twice, as it is sent again after an answer that was lost. Error: conflict
+// when the command has ended.
+func (s *Session) Input(ctx context.Context, text string, again bool) error {
 	k := s.toolbox.call(http.MethodPost, s.commandPath("/input"))
-	k.again, k.starting = true, false
+	k.again, k.starting = again, false
 	k.in = struct {
 		Data string `json:"data"`
 	}{text}
