@@ -25,8 +25,8 @@ const (
 	sweeper        permissionSet = "Sweeper"
 )
 
-// sets are the grants of each set. User secrets are read by the command starter
-// alone and written by the secret keeper alone; provider secrets are read by what
+// sets are the grants of each set. User secrets are read by the command starter,
+// who also opens shells, alone and written by the secret keeper alone; provider secrets are read by what
 // reaches hosts and providers, and written by the host keeper alone.
 var sets = map[permissionSet][]grant{
 	nothing:        {},
@@ -65,6 +65,7 @@ var operations = map[string]permissionSet{
 
 	"list-sandboxes": reader, "find-sandbox": reader,
 	"destroy-sandbox": sandboxUser, "stop-sandbox": sandboxUser, "start-sandbox": sandboxUser,
+	"open-shell": commandStarter, "open-preview": sandboxUser,
 	"read-file": sandboxUser, "write-file": sandboxUser, "delete-file": sandboxUser,
 	"grep-files": sandboxUser, "glob-files": sandboxUser,
 

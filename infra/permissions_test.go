@@ -131,7 +131,7 @@ func holders(t *testing.T, s *synthesis, action, prefix string) []string {
 func TestSecretsAreReadAndWrittenByWhatHasToAlone(t *testing.T) {
 	s := deployed(t)
 	const user, provider = "secretsmanager:secret:berth/berth/user/", "secretsmanager:secret:berth/berth/provider/"
-	resolvers := []string{"api/start-command", "runner/provision", "runner/start"}
+	resolvers := []string{"api/open-shell", "api/start-command", "runner/provision", "runner/start"}
 	keepers := []string{"api/delete-secret", "api/put-secret"}
 	joiners := []string{"api/join-host", "api/remove-host"}
 	for _, c := range []struct {

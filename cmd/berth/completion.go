@@ -105,6 +105,22 @@ func (a *app) completeSandboxes(cmd *cobra.Command, args []string, typed string)
 	})(cmd, args, typed)
 }
 
+// completeReadySandboxes are those that can be entered.
+func (a *app) completeReadySandboxes(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return a.live(func(ctx context.Context, c *client.Client) iter.Seq2[cobra.Completion, error] {
+		return func(yield func(cobra.Completion, error) bool) {
+			for s, err := range client.All(ctx, c.ListSandboxes) {
+				if err == nil && s.Status != berth.SandboxReady {
+					continue
+				}
+				if !yield(cobra.CompletionWithDesc(string(s.ID), string(s.Environment)), err) {
+					return
+				}
+			}
+		}
+	})(cmd, args, typed)
+}
+
 func (a *app) completeSecrets(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return a.live(func(ctx context.Context, c *client.Client) iter.Seq2[cobra.Completion, error] {
 		return each(client.All(ctx, c.ListSecrets), func(s berth.Secret) (string, string) {

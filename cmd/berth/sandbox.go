@@ -11,12 +11,13 @@ import (
 
 func sandboxCommand(a *app) *cobra.Command {
 	return group(&cobra.Command{
-		Use: "sandbox", Aliases: []string{"sandboxes", "sb"}, Short: "List, show, stop, start and remove sandboxes",
+		Use: "sandbox", Aliases: []string{"sandboxes", "sb"}, Short: "List, show, enter, stop, start and remove sandboxes",
 		Long: `Look after sandboxes: the concrete instances that runs are given. Most go away with
 their run; --preserve-sandbox and an environment's lifecycle keep them.`,
-		Example: "  berth sandbox list\n  berth sandbox stop 01k5m3v9x2qg\n  berth sandbox rm 01k5m3v9x2qg",
+		Example: "  berth sandbox list\n  berth sandbox ssh 01k5m3v9x2qg\n  berth sandbox preview 01k5m3v9x2qg 8080\n  berth sandbox stop 01k5m3v9x2qg\n  berth sandbox rm 01k5m3v9x2qg",
 	},
-		sandboxListCommand(a), sandboxShowCommand(a), sandboxStopCommand(a), sandboxStartCommand(a), sandboxRemoveCommand(a))
+		sandboxListCommand(a), sandboxShowCommand(a), sandboxStopCommand(a), sandboxStartCommand(a), sandboxRemoveCommand(a),
+		sandboxSSHCommand(a), sandboxPreviewCommand(a))
 }
 
 // findSandbox takes the id of a sandbox, or of the run that it was made for; a

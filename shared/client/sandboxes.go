@@ -33,6 +33,30 @@ func (c *Client) DestroySandbox(ctx context.Context, id berth.SandboxID) error {
 	return err
 }
 
+// OpenShell finds the way to a shell in a sandbox: a command line, or a ticket.
+func (c *Client) OpenShell(ctx context.Context, id berth.SandboxID, req berth.ShellRequest) (berth.ShellAccess, error) {
+	var out berth.ShellAccess
+	err := c.open(ctx, id, "ssh", req, &out)
+	return out, err
+}
+
+// OpenPreview finds the way to a port in a sandbox: a URL, or a ticket.
+func (c *Client) OpenPreview(ctx context.Context, id berth.SandboxID, req berth.PreviewRequest) (berth.PreviewAccess, error) {
+	var out berth.PreviewAccess
+	err := c.open(ctx, id, "preview", req, &out)
+	return out, err
+}
+
+// open may be sent twice: a way that nobody takes ends by itself.
+func (c *Client) open(ctx context.Context, id berth.SandboxID, what string, req, out any) error {
+	k, err := call{method: http.MethodPost, path: route("sandboxes", string(id), what), repeatable: true}.withJSON(req)
+	if err != nil {
+		return err
+	}
+	_, err = c.do(ctx, k, out)
+	return err
+}
+
 func (c *Client) sandbox(ctx context.Context, k call) (berth.Sandbox, error) {
 	var out berth.Sandbox
 	_, err := c.do(ctx, k, &out)

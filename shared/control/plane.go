@@ -32,6 +32,8 @@ type Plane struct {
 	// Policy is what the server allows. Which providers are on is taken from
 	// Providers.
 	Policy config.Policy
+	// Tickets are for streams that the server itself carries; nil where it carries none.
+	Tickets Ticketing
 	// Room refuses runs while there is no space for their record; nil lets all begin.
 	Room func() error
 	// Caller calls host agents back when they join; nil refuses joins.

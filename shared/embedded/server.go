@@ -22,6 +22,7 @@ import (
 	"github.com/berth-dev/berth/shared/privatefile"
 	"github.com/berth-dev/berth/shared/runner"
 	"github.com/berth-dev/berth/shared/runner/asl"
+	"github.com/berth-dev/berth/shared/tunnel"
 	"github.com/berth-dev/berth/shared/version"
 )
 
@@ -84,6 +85,7 @@ type engine struct {
 	runner       *runner.Runner
 	orchestrator *asl.Interpreter
 	api          *httpapi.API
+	streams      *tunnel.Tickets
 	agent        *agent
 	stores       stores
 	logger       *slog.Logger
@@ -122,14 +124,15 @@ func newEngine(p paths, o Options, s stores, logger *slog.Logger) (*engine, erro
 		return nil, err
 	}
 	r.Orchestrator = orchestrator
+	streams := tunnel.NewTickets(o.Clock)
 	plane := &control.Plane{
 		Records: s.records, Providers: registry, Secrets: s.secrets, Orchestrator: orchestrator,
 		IDs: s.records.IDs, Clock: o.Clock, ServerDefault: o.Environment,
 		Installation: s.installation.ID, Logger: logger, Policy: o.Docker.policy(),
 		Caller: fleet.Caller{Installation: s.installation.ID, Clock: o.Clock}, LoopbackHosts: true,
-		Room: func() error { return checkSpace(o.DataDir, FreeBytes) },
+		Room: func() error { return checkSpace(o.DataDir, FreeBytes) }, Tickets: streams,
 	}
-	return &engine{plane: plane, runner: r, orchestrator: orchestrator, agent: agent, stores: s, logger: logger}, nil
+	return &engine{plane: plane, runner: r, orchestrator: orchestrator, agent: agent, streams: streams, stores: s, logger: logger}, nil
 }
 
 func newAPI(e *engine, s stores, o Options, l net.Listener, token string, logger *slog.Logger) (*httpapi.API, error) {
@@ -142,7 +145,7 @@ func newAPI(e *engine, s stores, o Options, l net.Listener, token string, logger
 		})),
 		Clock: o.Clock, IDs: s.records.IDs,
 		Version: version.Info(s.installation.ID), SigningKey: mac.Sum(nil), Logger: logger,
-		PublicURL: urlOf(l), Embedded: true,
+		PublicURL: urlOf(l), Embedded: true, Streams: e.streams,
 	})
 }
 
@@ -190,6 +193,7 @@ func (e *engine) run(ctx context.Context, o Options, p paths, l net.Listener, h 
 	end, stop := context.WithTimeout(context.WithoutCancel(ctx), shutdownLimit)
 	defer stop()
 	cancel()
+	e.streams.Close()
 	err = errors.Join(err, e.api.Close(end), <-served)
 	upkeep.Wait()
 	return errors.Join(err, e.orchestrator.Close(end))

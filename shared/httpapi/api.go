@@ -135,7 +135,7 @@ func operations() map[string]operation {
 	byID := map[string]operation{}
 	for _, group := range [][]operation{
 		environmentOperations(), variableOperations(), secretOperations(), runOperations(), eventOperations(),
-		logOperations(), sandboxOperations(), fileOperations(), commandOperations(), transferOperations(),
+		logOperations(), sandboxOperations(), streamOperations(), fileOperations(), commandOperations(), transferOperations(),
 		hostOperations(), keyOperations(), serviceOperations(),
 	} {
 		for _, o := range group {

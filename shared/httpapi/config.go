@@ -9,6 +9,7 @@ import (
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/metric"
 	"github.com/berth-dev/berth/shared/records"
+	"github.com/berth-dev/berth/shared/tunnel"
 )
 
 // Config is what the API is made of. All fields are required but those that say
@@ -39,6 +40,9 @@ type Config struct {
 	// Hosts are names that a Host header may have on a loopback listener, beside
 	// localhost and addresses.
 	Hosts []string
+	// Streams carries streams into sandboxes that the server itself reaches; nil
+	// where it carries none.
+	Streams *tunnel.Tickets
 	// Embedded turns on what the route table marks so: the routes of the embedded
 	// server, and server-sent events.
 	Embedded bool
@@ -74,6 +78,8 @@ type sandboxPlane interface {
 	StopSandbox(ctx context.Context, id berth.SandboxID) (berth.Sandbox, error)
 	StartSandbox(ctx context.Context, id berth.SandboxID) (berth.Sandbox, error)
 	DestroySandbox(ctx context.Context, id berth.SandboxID) error
+	OpenShell(ctx context.Context, sb berth.Sandbox, req berth.ShellRequest) (berth.ShellAccess, error)
+	OpenPreview(ctx context.Context, sb berth.Sandbox, req berth.PreviewRequest) (berth.PreviewAccess, error)
 	// Provider serves the file routes.
 	Provider(kind berth.ProviderKind) (berth.Provider, error)
 }

@@ -85,6 +85,9 @@ func (x *exchange) Flush() {
 // Unwrap lets http.ResponseController find the server's own writer.
 func (x *exchange) Unwrap() http.ResponseWriter { return x.w }
 
+// taken notes that the connection has had another use and takes no answer.
+func (x *exchange) taken(status int) { x.sent, x.status = true, status }
+
 // fail answers with a problem, unless an answer is on its way already.
 func (x *exchange) fail(err error) {
 	p := problemOf(err, x.id)

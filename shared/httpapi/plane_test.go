@@ -97,6 +97,22 @@ func (p *testPlane) DestroySandbox(ctx context.Context, id berth.SandboxID) erro
 	return p.DeleteSandbox(ctx, id)
 }
 
+func (p *testPlane) OpenShell(_ context.Context, sb berth.Sandbox, req berth.ShellRequest) (berth.ShellAccess, error) {
+	access := berth.ShellAccess{Sandbox: sb.ID}
+	if req.Terminal == "ssh" { // stands for a provider that has a command line
+		access.Command = "ssh sandbox@192.0.2.7"
+		return access, nil
+	}
+	access.Ticket = &berth.Ticket{Value: "shell-ticket", ExpiresAt: p.Clock.Now().Add(time.Minute)}
+	return access, nil
+}
+
+func (p *testPlane) OpenPreview(_ context.Context, sb berth.Sandbox, req berth.PreviewRequest) (berth.PreviewAccess, error) {
+	spec := berth.StreamSpec{Kind: berth.StreamPort, Port: req.Port}
+	ticket := &berth.Ticket{Value: "port-ticket", URL: "https://192.0.2.7:7443/v1/stream", Fingerprint: "sha256:00", ExpiresAt: p.Clock.Now().Add(time.Minute)}
+	return berth.PreviewAccess{Sandbox: sb.ID, Port: req.Port, Ticket: ticket}, spec.Check()
+}
+
 func (p *testPlane) Provider(berth.ProviderKind) (berth.Provider, error) {
 	return testProvider{plane: p}, nil
 }

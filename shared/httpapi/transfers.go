@@ -57,18 +57,22 @@ func transferOperations() []operation {
 
 // signed adds the URL, under the address that the client knows the server by.
 func (a *API) signed(ctx context.Context, t berth.Transfer) (berth.Transfer, error) {
-	base := strings.TrimRight(a.cfg.PublicURL, "/")
-	if base == "" {
-		r := exchangeOf(ctx).r
-		scheme := "http"
-		if r.TLS != nil || r.URL.Scheme == "https" { // an event's URL has the gateway's scheme
-			scheme = "https"
-		}
-		base = scheme + "://" + r.Host
-	}
 	var err error
-	t.URL, err = a.transfers.URL(ctx, base, t)
+	t.URL, err = a.transfers.URL(ctx, a.base(ctx), t)
 	return t, err
+}
+
+// base is the server's address as the client knows it.
+func (a *API) base(ctx context.Context) string {
+	if base := strings.TrimRight(a.cfg.PublicURL, "/"); base != "" {
+		return base
+	}
+	r := exchangeOf(ctx).r
+	scheme := "http"
+	if r.TLS != nil || r.URL.Scheme == "https" { // an event's URL has the gateway's scheme
+		scheme = "https"
+	}
+	return scheme + "://" + r.Host
 }
 
 func (a *API) createTransfer(ctx context.Context, in *KeyParams) (*created[berth.Transfer], error) {

@@ -75,12 +75,17 @@ func plainCause(err error) error {
 func refused(resp *http.Response, host string) error {
 	body, _ := io.ReadAll(resp.Body)
 	var problem struct {
-		Code        berth.Code `json:"code"`
-		Detail      string     `json:"detail"`
-		Remediation string     `json:"remediation"`
+		Code        berth.Code      `json:"code"`
+		Detail      string          `json:"detail"`
+		Field       string          `json:"field"`
+		Remediation string          `json:"remediation"`
+		Errors      []berth.Problem `json:"errors"`
 	}
 	if json.Unmarshal(body, &problem) == nil && problem.Code != "" && problem.Code.Info().Code == problem.Code {
-		return &berth.Error{Code: problem.Code, Message: problem.Detail, Remediation: problem.Remediation}
+		if len(problem.Errors) > 0 && problem.Field == "" {
+			problem.Field = problem.Errors[0].Location
+		}
+		return &berth.Error{Code: problem.Code, Message: problem.Detail, Field: problem.Field, Remediation: problem.Remediation}
 	}
 	return berth.Errorf(berth.CodeUnavailable, "what answers at %s is no server of berth's: it said %s", host, resp.Status)
 }

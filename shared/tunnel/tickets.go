@@ -27,7 +27,7 @@ const (
 )
 
 // Opener opens the stream that a ticket is for.
-type Opener func(ctx context.Context, spec berth.StreamSpec) (io.ReadWriteCloser, error)
+type Opener = func(ctx context.Context, spec berth.StreamSpec) (io.ReadWriteCloser, error)
 
 // Tickets are those that were given out and are still good. They are safe for
 // concurrent use.

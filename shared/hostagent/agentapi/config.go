@@ -11,6 +11,7 @@ import (
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/hostagent/filemove"
 	"github.com/berth-dev/berth/shared/ids"
+	"github.com/berth-dev/berth/shared/tunnel"
 )
 
 // Providers are what an agent serves, by kind.
@@ -56,6 +57,7 @@ type Server struct {
 	mux     *http.ServeMux
 	armings *armings
 	moves   *filemove.Mover
+	tickets *tunnel.Tickets
 
 	mu    sync.Mutex // guards owner
 	owner *owner     // nil until it is known
@@ -84,6 +86,7 @@ func New(config Config) (*Server, error) {
 	}
 	s := &Server{config: config, token: sha256.Sum256([]byte(config.Token)), mux: http.NewServeMux()}
 	s.armings = newArmings(config.Nudge, config.Clock)
+	s.tickets = tunnel.NewTickets(config.Clock)
 	s.moves = filemove.New(filemove.Config{Client: config.Fetcher, Clock: config.Clock, Logger: config.Logger})
 	switch {
 	case config.Installation != "" && len(config.Providers) > 0:
@@ -98,8 +101,9 @@ func New(config Config) (*Server, error) {
 	return s, nil
 }
 
-// Close forgets what is armed and breaks off files on the move.
+// Close forgets what is armed, and breaks off files on the move and streams.
 func (s *Server) Close() {
+	s.tickets.Close()
 	s.armings.close()
 	s.moves.Close()
 }

@@ -36,6 +36,7 @@ func (s *Server) routes() []route {
 		{method: http.MethodDelete, pattern: sandbox, query: ref, handle: destroy},
 		{method: http.MethodPost, pattern: sandbox + "/stop", query: ref, handle: stop},
 		{method: http.MethodPost, pattern: sandbox + "/start", query: ref, handle: start},
+		{method: http.MethodPost, pattern: sandbox + "/tickets", query: ref, media: MediaJSON, cap: maxCommand, handle: issueTicket},
 
 		{method: http.MethodPut, pattern: command, query: ref, media: MediaJSON, cap: maxCommand, handle: startCommand},
 		{method: http.MethodGet, pattern: command, query: ref, quiet: true, handle: describeCommand},

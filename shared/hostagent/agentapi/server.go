@@ -16,6 +16,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer x.finish()
 	w.Header().Set(RequestHeader, x.id)
 	w.Header().Set("Cache-Control", "no-store")
+	if r.URL.Path == StreamPath && r.Method == http.MethodGet {
+		x.serveStream()
+		return
+	}
 	if err := x.enter(); err != nil {
 		x.fail(err)
 		return

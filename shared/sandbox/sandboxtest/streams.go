@@ -72,7 +72,7 @@ func testStreams(t *testing.T, s *sandbox) {
 		t.Parallel()
 		marker := s.marker()
 		p := s.shell(t, berth.StreamSpec{})
-		p.typed("nohup sleep " + marker + " & setsid sleep " + marker + " & trap '' HUP TERM; sleep " + marker + "\n")
+		p.typed("(trap '' HUP; exec sleep " + marker + ") & setsid sleep " + marker + " & trap '' HUP TERM; sleep " + marker + "\n")
 		eventually(t, "the processes are there", func() bool { return s.Processes(t, s.ref, marker) >= 3 })
 		p.stream.Close()
 		eventually(t, "none is left", func() bool { return s.Processes(t, s.ref, marker) == 0 })

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/terminal"
+	"github.com/berth-dev/berth/shared/tunnel"
+)
+
+func sandboxSSHCommand(a *app) *cobra.Command {
+	var ttl string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "ssh SANDBOX|RUN", Aliases: []string{"shell"}, Short: "Open a shell in a sandbox, on this terminal",
+		Long: `Open a shell in a sandbox, in its workspace and with the variables of its
+environment, on this terminal: with line editing, colours and full-screen
+programs. Every key goes to the sandbox, Ctrl-C too.
+
+Where the provider has a command line for that (daytona, ssh, exe), it is shown
+and run. Elsewhere the shell comes straight from the host that has the sandbox,
+with a ticket that is good once. When this side goes away, the shell and all that
+it started are ended; what is to go on is started by berth exec or a run.
+
+Exit status: the shell's own; 125 berth itself failed or the shell was lost.`,
+		Example: `  berth sandbox ssh 01k5m3v9x2qg
+  berth sandbox ssh --json 01k5m3v9x2qg`,
+		Args:              exactArgs("the sandbox's id"),
+		Annotations:       map[string]string{passThrough: "yes"},
+		ValidArgsFunction: firstOnly(a.completeReadySandboxes),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			life, err := span("ttl", ttl)
+			if err != nil {
+				return err
+			}
+			return a.sandboxSSH(cmd.Context(), args[0], life, asJSON)
+		},
+	}
+	cmd.Flags().StringVar(&ttl, "ttl", "", "let what is opened be used to get in for this `time`, such as 30m (default: the provider's own)")
+	jsonFlag(cmd, &asJSON, "what was opened, and run nothing,")
+	return cmd
+}
+
+func (a *app) sandboxSSH(ctx context.Context, arg string, ttl berth.Duration, asJSON bool) error {
+	c, err := a.connect()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	sandbox, err := findSandbox(ctx, c, arg)
+	if err != nil {
+		return err
+	}
+	req := berth.ShellRequest{Terminal: a.terminalName(), TTL: ttl}
+	in, onTerminal := a.stdin.(*os.File)
+	if onTerminal = onTerminal && terminal.Is(a.stdin); onTerminal {
+		req.Window = windowOf(in)
+	}
+	access, err := c.OpenShell(ctx, sandbox.ID, req)
+	switch {
+	case err != nil:
+		return err
+	case asJSON:
+		return a.printJSON(access)
+	case access.Command != "":
+		return a.runSSH(ctx, access.Command)
+	case access.Ticket == nil:
+		return berth.Errorf(berth.CodeInternal, "the server opened neither a command line nor a ticket")
+	case !onTerminal:
+		return &berth.Error{
+			Code: berth.CodeInvalid, Message: "standard input is no terminal",
+			Remediation: "run commands from a pipe or a script with `berth exec " + string(sandbox.ID) + " -- bash`",
+		}
+	}
+	stream, err := tunnel.Dial(ctx, *access.Ticket)
+	if err != nil {
+		return err
+	}
+	return a.attachShell(ctx, in, stream)
+}
+
+// terminalName is TERM, where it can be one.
+func (a *app) terminalName() string {
+	name := a.env["TERM"]
+	if err := (berth.StreamSpec{Kind: berth.StreamShell, Terminal: name}).Check(); err != nil {
+		return ""
+	}
+	return name
+}
+
+func windowOf(f *os.File) berth.Window {
+	columns, rows := terminal.Size(f)
+	const most = 1<<16 - 1
+	return berth.Window{Columns: uint16(min(columns, most)), Rows: uint16(min(rows, most))}
+}
+
+// errHungUp is the end of a shell by a signal to this program.
+var errHungUp = errors.New("this program was ended")

@@ -1,0 +1,141 @@
+package control
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/berth-dev/berth/shared/berth"
+)
+
+// Ticketing gives out tickets for streams that the server itself carries.
+type Ticketing interface {
+	Issue(spec berth.StreamSpec, ttl time.Duration, open func(context.Context, berth.StreamSpec) (io.ReadWriteCloser, error)) (berth.Ticket, error)
+}
+
+// OpenShell finds the way to a shell in a ready sandbox: the provider's command
+// line, or a ticket for a shell with the variables that a command would get. A
+// ticket without a URL is for the server itself. Errors: conflict; invalid;
+// unsupported, with what to do.
+func (p *Plane) OpenShell(ctx context.Context, sb berth.Sandbox, req berth.ShellRequest) (berth.ShellAccess, error) {
+	access := berth.ShellAccess{Sandbox: sb.ID}
+	spec := berth.StreamSpec{Kind: berth.StreamShell, Terminal: req.Terminal, Window: req.Window}
+	ttl, err := streamTTL(req.TTL)
+	if err == nil {
+		err = spec.Check()
+	}
+	if err != nil {
+		return access, err
+	}
+	provider, ref, err := p.readyProvider(sb)
+	if err != nil {
+		return access, err
+	}
+	if opener, ok := provider.(berth.ShellOpener); ok {
+		access.Command, err = opener.OpenShell(ctx, ref, ttl)
+		return access, p.gone(ctx, sb, err)
+	}
+	if !p.streams(provider) {
+		return access, noStream(sb, "a shell")
+	}
+	resolved, err := p.commandSpec(ctx, sb, berth.CommandRequest{})
+	if err != nil {
+		return access, err
+	}
+	spec.Env, spec.Mask = resolved.Env, resolved.Mask
+	access.Ticket, err = p.ticket(ctx, provider, sb, spec, ttl)
+	return access, err
+}
+
+// OpenPreview finds the way to a port in a ready sandbox: the provider's URL, or a
+// ticket. Errors: as OpenShell.
+func (p *Plane) OpenPreview(ctx context.Context, sb berth.Sandbox, req berth.PreviewRequest) (berth.PreviewAccess, error) {
+	access := berth.PreviewAccess{Sandbox: sb.ID, Port: req.Port}
+	spec := berth.StreamSpec{Kind: berth.StreamPort, Port: req.Port}
+	ttl, err := streamTTL(req.TTL)
+	if err == nil {
+		err = spec.Check()
+	}
+	if err != nil {
+		return access, err
+	}
+	provider, ref, err := p.readyProvider(sb)
+	if err != nil {
+		return access, err
+	}
+	previewer, ok := provider.(berth.Previewer)
+	if ok {
+		access.URL, err = previewer.Preview(ctx, ref, req.Port, ttl)
+		// Where the provider has no URL of the port, there may be a stream to it.
+		if berth.CodeOf(err) != berth.CodeUnsupported || !p.streams(provider) {
+			return access, p.gone(ctx, sb, err)
+		}
+	}
+	if !p.streams(provider) {
+		return access, noStream(sb, "a port")
+	}
+	access.Ticket, err = p.ticket(ctx, provider, sb, spec, ttl)
+	return access, err
+}
+
+// readyProvider returns the provider of a sandbox that is ready.
+func (p *Plane) readyProvider(sb berth.Sandbox) (berth.Provider, berth.SandboxRef, error) {
+	if sb.Status != berth.SandboxReady {
+		return nil, berth.SandboxRef{}, notReady(sb)
+	}
+	return p.providerOf(sb)
+}
+
+// streams reports whether anybody can carry streams to the provider's sandboxes.
+func (p *Plane) streams(provider berth.Provider) bool {
+	_, byAgent := provider.(berth.Ticketer)
+	_, byServer := provider.(berth.Streamer)
+	return byAgent || byServer && p.Tickets != nil
+}
+
+// ticket has it given out by the agent that has the sandbox, or else by the server.
+func (p *Plane) ticket(ctx context.Context, provider berth.Provider, sb berth.Sandbox, spec berth.StreamSpec, ttl time.Duration) (*berth.Ticket, error) {
+	ref := berth.RefOf(sb)
+	if ticketer, ok := provider.(berth.Ticketer); ok {
+		ticket, err := ticketer.IssueTicket(ctx, ref, spec, ttl)
+		if err != nil {
+			return nil, p.gone(ctx, sb, err)
+		}
+		if ticket.URL != "" {
+			return &ticket, nil
+		}
+	}
+	streamer, ok := provider.(berth.Streamer)
+	if !ok || p.Tickets == nil {
+		return nil, noStream(sb, "a stream")
+	}
+	ticket, err := p.Tickets.Issue(spec, ttl, func(ctx context.Context, spec berth.StreamSpec) (io.ReadWriteCloser, error) {
+		return streamer.OpenStream(ctx, ref, spec)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &ticket, nil
+}
+
+func noStream(sb berth.Sandbox, what string) error {
+	return &berth.Error{
+		Code: berth.CodeUnsupported, Message: "there is no way from here to " + what + " in a sandbox of the provider " + string(sb.Provider),
+		Remediation: "Run commands in it: berth exec " + string(sb.ID) + " -- bash -i",
+	}
+}
+
+// streamTTL reads how long access is asked for; zero is as long as is usual.
+func streamTTL(d berth.Duration) (time.Duration, error) {
+	if d == "" {
+		return 0, nil
+	}
+	ttl, err := d.Parse()
+	if err == nil && ttl > berth.MaxStreamTTL {
+		err = berth.Errorf(berth.CodeInvalid, "must be 24h at most")
+	}
+	if err != nil {
+		return 0, berth.FieldErrorf(berth.CodeInvalid, "ttl", "%s", err.Error())
+	}
+	return ttl, nil
+}
