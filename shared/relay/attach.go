@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"io"
 	"sync"
 	"time"
@@ -48,7 +49,11 @@ func Attach(ctx context.Context, rw io.ReadWriteCloser, start string) (io.ReadWr
 			return nil, err
 		case <-a.ended:
 			rw.Close()
-			return nil, berth.Errorf(berth.CodeUnavailable, "the stream to the sandbox ended before its guest answered")
+			e := &berth.Error{Code: berth.CodeUnavailable, Message: "the stream to the sandbox ended before its guest answered", Cause: a.why}
+			if a.why != nil && !errors.Is(a.why, io.EOF) {
+				e.Message += ": " + a.why.Error()
+			}
+			return nil, e
 		case <-ctx.Done():
 			rw.Close()
 			return nil, contextError(ctx)
@@ -65,6 +70,7 @@ type attached struct {
 	begun   chan struct{} // closed when the daemon has said so
 	refused chan error
 	ended   chan struct{} // closed when nothing more comes
+	why     error         // set before that, when the stream was cut
 }
 
 // receive hands out what is the session's own.
@@ -75,6 +81,7 @@ func (a *attached) receive() {
 	for {
 		p, err := in.Next()
 		if err != nil {
+			a.why = err
 			return
 		}
 		if p.Session != a.ID() {

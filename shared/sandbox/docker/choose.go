@@ -37,29 +37,48 @@ func (p *Provider) Transport(ctx context.Context) (Transport, string, error) {
 	}
 	defer func() { <-p.choosing }()
 	now := p.config.Clock.Now()
-	found, _ := p.engine.process()
-	process := processName(found)
+	by, _ := p.engine.process()
+	process := processName(by)
 	if p.chosen != nil && p.chosen.process == process && now.Sub(p.chosen.checkedAt) < checkAgain {
 		return p.chosen.transport, p.chosen.why, nil
 	}
-	engine, err := p.engine.identity(ctx)
+	found, err := p.choose(ctx)
 	if err != nil {
 		return "", "", err
 	}
-	if p.chosen == nil || p.chosen.engine != engine {
-		why, err := p.probeSocket(ctx)
-		if err != nil {
-			return "", "", err
-		}
-		found := &chosen{engine: engine, transport: TransportSocket}
-		if why != "" {
-			found.transport, found.why = TransportAttached, why
-		}
-		p.chosen = found
-		p.config.Logger.Info("sandboxes of the Docker engine are reached", "transport", string(found.transport), "why", why)
+	if p.chosen == nil || p.chosen.transport != found.transport {
+		p.config.Logger.Info("it is known how sandboxes of the Docker engine are reached", "transport", string(found.transport), "why", found.why)
 	}
-	p.chosen.process, p.chosen.checkedAt = process, now
-	return p.chosen.transport, p.chosen.why, nil
+	found.process, found.checkedAt = process, now
+	p.chosen = found
+	return found.transport, found.why, nil
+}
+
+// choose probes an engine that is not the last one. One that answers and does not
+// let itself be probed, as through a proxy that allows little, is believed to be
+// where its address says.
+func (p *Provider) choose(ctx context.Context) (*chosen, error) {
+	engine, err := p.engine.identity(ctx)
+	if err == nil && p.chosen != nil && p.chosen.engine == engine {
+		same := *p.chosen
+		return &same, nil
+	}
+	why := ""
+	if err == nil {
+		why, err = p.probeSocket(ctx)
+	}
+	switch code := berth.CodeOf(err); {
+	case err == nil && why == "":
+		return &chosen{engine: engine, transport: TransportSocket}, nil
+	case err == nil:
+		return &chosen{engine: engine, transport: TransportAttached, why: why}, nil
+	case code == berth.CodeUnavailable || code == berth.CodeTimedOut || ctx.Err() != nil:
+		return nil, err
+	case p.engine.socket == "":
+		return &chosen{transport: TransportAttached, why: "the engine cannot be probed: " + reasonOf(err).Message}, nil
+	}
+	p.config.Logger.Warn("the Docker engine cannot be probed; it is taken for one of this machine", "error", err)
+	return &chosen{transport: TransportSocket}, nil
 }
 
 // chooseEarly probes the engine before the first sandbox is asked for.

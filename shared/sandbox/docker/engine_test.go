@@ -47,7 +47,7 @@ func fakeEngine(t *testing.T, handler http.HandlerFunc) string {
 func fakeConfig(t *testing.T, host string) docker.Config {
 	return docker.Config{
 		Root: filepath.Join(t.TempDir(), "s"), Installation: newInstallation(), Host: host, CallTimeout: 200 * time.Millisecond,
-		Guest: func(string) (string, error) { return "/bin/true", nil },
+		Guest: func(string) (string, error) { return "/bin/true", nil }, Transport: docker.TransportSocket,
 	}
 }
 
@@ -58,8 +58,7 @@ func TestAnEngineThatIsNotThereIsUnavailable(t *testing.T) {
 		want berth.Code
 	}{
 		"no socket":   {"unix://" + filepath.Join(t.TempDir(), "none.sock"), berth.CodeUnavailable},
-		"elsewhere":   {"tcp://127.0.0.1:2375", berth.CodeUnsupported},
-		"over ssh":    {"ssh://host", berth.CodeUnsupported},
+		"elsewhere":   {"tcp://127.0.0.1:1", berth.CodeUnavailable},
 		"not a URL":   {"unix:", berth.CodeUnsupported},
 		"a plain one": {"/run/docker.sock", berth.CodeUnsupported},
 	} {

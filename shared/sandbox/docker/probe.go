@@ -22,6 +22,8 @@ import (
 const (
 	labelPurpose = "dev.berth.purpose"
 	purposeProbe = "probe"
+	// probePrefix begins the names of folders of probes.
+	probePrefix = "probe-"
 )
 
 // answerLimit is how long a guest may take in the probe. One that can answer does
@@ -49,7 +51,7 @@ func (p *Provider) probeSocket(ctx context.Context) (why string, err error) {
 	if err != nil {
 		return "", err
 	}
-	dir, err := os.MkdirTemp(p.config.Root, "probe-")
+	dir, err := os.MkdirTemp(p.config.Root, probePrefix)
 	if err != nil {
 		return "", diskError("making the folder of a probe", err)
 	}

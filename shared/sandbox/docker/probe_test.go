@@ -3,11 +3,15 @@
 package docker_test
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
 	"github.com/berth-dev/berth/shared/berth"
@@ -114,4 +118,53 @@ func TestAnEngineThatDoesNotAnswerIsProbedLater(t *testing.T) {
 		transport, _, err := p.Transport(bounded(t))
 		return err == nil && transport == docker.TransportAttached
 	})
+}
+
+func TestWhatAProbeThatWasCutShortHasLeftIsRemoved(t *testing.T) {
+	t.Parallel()
+	dockertest.Image(t, dockertest.Static)
+	config := config(t)
+	config.Transport = ""
+	folder := filepath.Join(config.Root, "probe-1")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	labels := map[string]string{"dev.berth.installation": string(config.Installation), "dev.berth.purpose": "probe"}
+	_, err := engine(t).ContainerCreate(bounded(t), client.ContainerCreateOptions{
+		Config: &container.Config{Image: dockertest.Static, Labels: labels},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := open(t, config)
+	if list, err := p.List(bounded(t)); err != nil || len(list) > 0 {
+		t.Errorf("List = %+v, %v: a probe is no sandbox", list, err)
+	}
+	if _, _, err := p.Transport(bounded(t)); err != nil {
+		t.Error(err)
+	}
+	nothingOfTheProbe(t, engine(t), config)
+}
+
+func TestAnEngineThatCannotBeProbedIsTakenForWhereItsAddressSays(t *testing.T) {
+	t.Parallel()
+	answers := func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/_ping") {
+			w.Header().Set("Api-Version", "1.41")
+			return
+		}
+		http.Error(w, `{"message":"not through here"}`, http.StatusForbidden)
+	}
+	byTCP := httptest.NewServer(http.HandlerFunc(answers))
+	t.Cleanup(byTCP.Close)
+	for host, want := range map[string]docker.Transport{
+		fakeEngine(t, answers):                              docker.TransportSocket,
+		"tcp://" + strings.TrimPrefix(byTCP.URL, "http://"): docker.TransportAttached,
+	} {
+		config := fakeConfig(t, host)
+		config.Transport, config.CallTimeout = "", 30*time.Second
+		if transport, _, err := open(t, config).Transport(bounded(t)); transport != want || err != nil {
+			t.Errorf("%s: Transport = %q, %v; want %q", host, transport, err, want)
+		}
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
+	"strings"
 	"sync"
 	"time"
 
@@ -114,10 +115,15 @@ func (p *Provider) recorded() ([]meta, error) {
 	}
 	var all []meta
 	for _, entry := range entries {
+		dir := filepath.Join(p.config.Root, entry.Name())
+		if strings.HasPrefix(entry.Name(), probePrefix) { // of a server that died meanwhile
+			if err := os.RemoveAll(dir); err != nil {
+				return nil, fmt.Errorf("removing a probe: %w", err)
+			}
+		}
 		if !entry.IsDir() || !berth.IsULID(entry.Name()) {
 			continue
 		}
-		dir := filepath.Join(p.config.Root, entry.Name())
 		m, err := readMeta(dir)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
