@@ -19,6 +19,7 @@ type session struct {
 	shown string
 	ended chan error
 	state func() int
+	kill  func() error
 }
 
 func (m *machine) session(args ...string) *session {
@@ -30,7 +31,7 @@ func (m *machine) session(args ...string) *session {
 	if err := cmd.Start(); err != nil {
 		m.t.Fatal(err)
 	}
-	s := &session{t: m.t, user: user, ended: make(chan error, 1), state: func() int { return cmd.ProcessState.ExitCode() }}
+	s := &session{t: m.t, user: user, ended: make(chan error, 1), state: func() int { return cmd.ProcessState.ExitCode() }, kill: cmd.Process.Kill}
 	go func() { s.ended <- cmd.Wait() }()
 	return s
 }
