@@ -29,7 +29,7 @@ func openDaytona(o Options, s stores, logger *slog.Logger) (berth.Provider, erro
 	return daytona.New(daytona.Config{
 		URL: o.Daytona.URL, Installation: s.installation.ID, Clock: o.Clock, Logger: logger,
 		Key:   func(context.Context) (berth.SecretValue, error) { return o.Daytona.Key, nil },
-		Scope: daytona.Scope(s.secrets, o.Clock),
+		Scope: s.records.SnapshotScope,
 		Guest: func(arch string) ([]byte, error) {
 			if o.GuestPath != "" {
 				return os.ReadFile(o.GuestPath)

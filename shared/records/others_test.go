@@ -270,3 +270,29 @@ func TestARecordOfANewerSchemaIsRefused(t *testing.T) {
 		t.Errorf("FindEnvironment() = %v", err)
 	}
 }
+
+func TestTheScopeOfSnapshotsIsMadeOnceAndStays(t *testing.T) {
+	t.Parallel()
+	f := newStore(t)
+	var scopes [8]string
+	var all sync.WaitGroup
+	for i := range scopes {
+		all.Go(func() {
+			scope, err := f.SnapshotScope(t.Context())
+			if err != nil {
+				t.Error(err)
+			}
+			scopes[i] = string(scope.Reveal())
+		})
+	}
+	all.Wait()
+	for _, scope := range scopes {
+		if len(scope) != 64 || scope != scopes[0] {
+			t.Errorf("scopes %q", scopes)
+		}
+	}
+	other, err := newStore(t).SnapshotScope(t.Context())
+	if err != nil || string(other.Reveal()) == scopes[0] {
+		t.Errorf("another installation has %q, %v", other.Reveal(), err)
+	}
+}

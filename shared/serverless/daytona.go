@@ -19,7 +19,7 @@ const provisionWait = 20 * time.Second
 func (w *Wiring) openDaytona() (berth.Provider, error) {
 	return daytona.New(daytona.Config{
 		URL: w.Variables.DaytonaURL, Installation: w.Variables.Installation, Clock: w.clock, Logger: w.Logger,
-		Key: daytona.Key(w.secrets, w.clock), Scope: daytona.Scope(w.secrets, w.clock), Guest: w.guests,
+		Key: daytona.Key(w.secrets, w.clock), Scope: w.Records.SnapshotScope, Guest: w.guests,
 		Plain: func(shell func(context.Context, berth.SandboxRef) (relay.Shell, error)) daytona.Plain {
 			return plain.Sandboxes{Installation: w.Variables.Installation, Shell: shell}
 		},
