@@ -11,7 +11,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // maxZip is the most that an archive may have, in bytes: a bigger one starts late.
@@ -36,23 +40,35 @@ func packAll(from, to string) error {
 	if len(programs) == 0 {
 		return fmt.Errorf("%s holds no programs", from)
 	}
-	var largest int64
-	for _, program := range programs {
-		name, err := filepath.Rel(from, program)
-		if err != nil {
+	sizes := make([]int64, len(programs))
+	var all errgroup.Group
+	all.SetLimit(runtime.GOMAXPROCS(0))
+	for i, program := range programs {
+		all.Go(func() (err error) {
+			sizes[i], err = packOne(from, program, to)
 			return err
-		}
-		size, err := pack(program, filepath.Join(to, name+".zip"))
-		if err != nil {
-			return fmt.Errorf("packing %s: %w", name, err)
-		}
-		if size > maxZip {
-			return fmt.Errorf("%s has %d bytes, the limit is %d", name, size, maxZip)
-		}
-		largest = max(largest, size)
+		})
 	}
-	fmt.Printf("%d functions in %s, the largest has %.1f MiB\n", len(programs), to, float64(largest)/(1<<20))
+	if err := all.Wait(); err != nil {
+		return err
+	}
+	fmt.Printf("%d functions in %s, the largest has %.1f MiB\n", len(programs), to, float64(slices.Max(sizes))/(1<<20))
 	return nil
+}
+
+// packOne packs a program of from under the name that it has there.
+func packOne(from, program, to string) (size int64, err error) {
+	name, err := filepath.Rel(from, program)
+	if err != nil {
+		return 0, err
+	}
+	if size, err = pack(program, filepath.Join(to, name+".zip")); err != nil {
+		return 0, fmt.Errorf("packing %s: %w", name, err)
+	}
+	if size > maxZip {
+		return 0, fmt.Errorf("%s has %d bytes, the limit is %d", name, size, maxZip)
+	}
+	return size, nil
 }
 
 func pack(program, archive string) (size int64, err error) {
