@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/netip"
 	"os"
 	"strconv"
 	"syscall"
@@ -63,18 +64,19 @@ func joinPort(ctx context.Context, port int, stream net.Conn) error {
 	ctx, cancel := context.WithTimeout(ctx, portTime)
 	defer cancel()
 	var dialer net.Dialer
-	var tcp net.Conn
+	var tcp *net.TCPConn
 	var err error
-	for _, host := range []string{"127.0.0.1", "::1"} {
+	for _, host := range []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()} {
 		var failed error
-		if tcp, failed = dialer.DialContext(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port))); failed == nil {
+		// Not Dial, which brings the resolver of names into the guest.
+		if tcp, failed = dialer.DialTCP(ctx, "tcp", netip.AddrPort{}, netip.AddrPortFrom(host, uint16(port))); failed == nil {
 			break
 		}
 		err = errors.Join(err, failed)
 	}
 	switch {
 	case tcp != nil:
-		go channel.Join(tcp.(*net.TCPConn), stream)
+		go channel.Join(tcp, stream)
 		return nil
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return &berth.Error{

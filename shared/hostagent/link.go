@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"os"
 	"sync"
@@ -48,7 +47,7 @@ type linkConfig struct {
 	shared  bool   // other users may connect
 	start   string
 	unnamed bool // the guest does not know its start
-	logger  *slog.Logger
+	logger  Logger
 	looked  func(berth.CommandID)
 	hello   func() // called on each connection: notices may have been missed
 }

@@ -4,7 +4,6 @@ package hostagent
 
 import (
 	"context"
-	"log/slog"
 	"os"
 	"sync"
 
@@ -18,7 +17,7 @@ type SandboxConfig struct {
 	SocketDir string
 	// SpoolDir is outside of what the guest sees.
 	SpoolDir string
-	Logger   *slog.Logger
+	Logger   Logger
 	// Shared opens the socket to other users: a guest may be another one.
 	Shared bool
 	// NamesStarts says that the guest is not told the name of its start.
@@ -47,7 +46,7 @@ type Sandbox struct {
 // commands can be read.
 func OpenSandbox(config SandboxConfig) (*Sandbox, error) {
 	if config.Logger == nil {
-		config.Logger = slog.New(slog.DiscardHandler)
+		config.Logger = Silent{}
 	}
 	s := &Sandbox{config: config, spools: newSpools(config.SpoolDir)}
 	if err := os.MkdirAll(config.SpoolDir, 0o700); err != nil {

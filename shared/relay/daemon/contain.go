@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -44,7 +43,7 @@ func Contain(config ContainConfig) error {
 	if err != nil {
 		return err
 	}
-	logger := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	logger := lineLogger{os.Stderr}
 	link := filepath.Join(config.Root, wire.ContainedLink)
 	agent, err := hostagent.OpenSandbox(hostagent.SandboxConfig{
 		SocketDir: link, SpoolDir: filepath.Join(config.Root, wire.ContainedSpool), Logger: logger,

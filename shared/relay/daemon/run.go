@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"os"
 	"os/signal"
@@ -18,6 +17,7 @@ import (
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/guest/proctree"
 	"github.com/berth-dev/berth/shared/guest/wire"
+	"github.com/berth-dev/berth/shared/hostagent"
 )
 
 // Config is what a daemon is started with. A relay starts it with its own.
@@ -33,7 +33,7 @@ type Config struct {
 	// the machine: where it is the sandbox's own.
 	Environ    []string
 	Unfiltered bool
-	Logger     *slog.Logger
+	Logger     hostagent.Logger
 }
 
 // args are the flags that give Config again.
@@ -59,7 +59,7 @@ const rootCheck = 2 * time.Second
 // outlive a daemon that is killed, and the next one takes them up.
 func Run(config Config) error {
 	if config.Logger == nil {
-		config.Logger = slog.New(slog.NewTextHandler(os.Stderr, nil))
+		config.Logger = lineLogger{os.Stderr}
 	}
 	root, err := os.Open(config.Root)
 	if err != nil {

@@ -45,7 +45,7 @@ func (b *box) open(m meta) error {
 	agent, err := hostagent.OpenSandbox(hostagent.SandboxConfig{
 		SocketDir: filepath.Join(b.dir, "link"),
 		SpoolDir:  filepath.Join(b.dir, "spool"),
-		Logger:    b.provider.config.Logger.With("sandbox", string(b.id)),
+		Logger:    hostagent.LogWith(b.provider.config.Logger, "sandbox", string(b.id)),
 		Oversize:  b.oversize,
 	})
 	if err != nil {

@@ -1,9 +1,8 @@
 package local
 
 import (
-	"log/slog"
-
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/hostagent"
 )
 
 // Config is what a Provider needs.
@@ -21,6 +20,6 @@ type Config struct {
 	Unfiltered bool
 	// Bash is the shell of commands; /bin/bash, else that of PATH, when empty.
 	Bash   string
-	Clock  berth.Clock // the system's when nil
-	Logger *slog.Logger
+	Clock  berth.Clock      // the system's when nil
+	Logger hostagent.Logger // silent when nil
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"sort"
@@ -40,7 +39,7 @@ func New(config Config) (*Provider, error) {
 		config.Clock = berth.SystemClock{}
 	}
 	if config.Logger == nil {
-		config.Logger = slog.New(slog.DiscardHandler)
+		config.Logger = hostagent.Silent{}
 	}
 	if config.Environ == nil {
 		config.Environ = os.Environ()
