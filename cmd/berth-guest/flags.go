@@ -52,6 +52,16 @@ func containConfig(args []string) daemon.ContainConfig {
 	return config
 }
 
+func joinRoot(args []string) (root string) {
+	flags := flag.NewFlagSet("berth-guest", flag.ExitOnError)
+	flags.StringVar(&root, "root", "", "folder of the sandbox")
+	_ = flags.Parse(args)
+	if root == "" || flags.NArg() > 0 {
+		usage()
+	}
+	return root
+}
+
 func relayConfig(args []string) daemon.RelayConfig {
 	config := daemon.RelayConfig{In: os.Stdin, Out: os.Stdout}
 	config.Environ, config.Program = os.Environ(), ownPath()

@@ -3,8 +3,8 @@
 // Berth-guest is the process inside a sandbox that starts commands and serves
 // files for its agent. Where no agent is beside it, the same program is that
 // agent, as `daemon`, and what connects a stream to it, as `relay`; as `contain`
-// it is guest and agent in one, as process 1 of a container. It is started by
-// berth, never by hand.
+// it is guest and agent in one, as process 1 of a container, which `join` connects
+// a stream to. It is started by berth, never by hand.
 package main
 
 import (
@@ -34,6 +34,8 @@ func run(args []string) error {
 		return daemon.Run(relayConfig(args[1:]).Config)
 	case "contain":
 		return daemon.Contain(containConfig(args[1:]))
+	case "join":
+		return daemon.Join(joinRoot(args[1:]), os.Stdin, os.Stdout)
 	case "works": // says that the program runs here
 		_, err := fmt.Println("berth-guest works")
 		return err

@@ -23,6 +23,9 @@ type Config struct {
 	// Streams says that Dial may be called for further connections while the first
 	// is used: each stream has its own.
 	Streams bool
+	// DialStream makes the connections of streams where Dial makes one at a time
+	// only; Dial does when it is nil.
+	DialStream func(ctx context.Context, ref berth.SandboxRef) (io.ReadWriteCloser, error)
 	// Patience is how long a request goes on dialling after a connection broke or
 	// could not be made; DefaultPatience when zero.
 	Patience time.Duration

@@ -33,7 +33,7 @@ func (s *Sandboxes) OpenStream(ctx context.Context, ref berth.SandboxRef, spec b
 	}
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
-	rw, err := s.config.Dial(ctx, ref, false)
+	rw, err := s.dialStream(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -43,6 +43,13 @@ func (s *Sandboxes) OpenStream(ctx context.Context, ref berth.SandboxRef, spec b
 		return nil, err
 	}
 	return stream, nil
+}
+
+func (s *Sandboxes) dialStream(ctx context.Context, ref berth.SandboxRef) (io.ReadWriteCloser, error) {
+	if s.config.DialStream != nil {
+		return s.config.DialStream(ctx, ref)
+	}
+	return s.config.Dial(ctx, ref, false)
 }
 
 // beginStream asks for the stream on a new connection.

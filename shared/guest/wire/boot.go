@@ -9,6 +9,7 @@ const (
 	ContainedBoot  = "boot.json" // Boot, which the guest takes away
 	ContainedLink  = "link"      // folder of the guest's socket
 	ContainedSpool = "spool"     // folder of the spools
+	ContainedDoor  = "door"      // folder of the socket for those who come from outside
 )
 
 // Boot is what such a guest is told about its start. A start that nobody told it

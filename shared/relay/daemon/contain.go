@@ -58,6 +58,9 @@ func Contain(config ContainConfig) error {
 	}
 	agent.Expect(os.Getpid())
 	server := NewServer(func() (*hostagent.Sandbox, error) { return agent, nil }, contained{agent})
+	if err := server.openDoor(filepath.Join(config.Root, wire.ContainedDoor)); err != nil {
+		return err
+	}
 	go server.ServePackets(boot.Start, config.In, config.Out)
 	config.Guest.Dir, config.Guest.SandboxStart, config.Guest.Init = link, boot.Start, true
 	err = guest.Run(config.Guest)

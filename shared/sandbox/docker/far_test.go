@@ -90,18 +90,20 @@ func TestAFarEngineThatIsStoppedIsNamed(t *testing.T) {
 type proxy struct {
 	net.Listener
 	to string
+	// refuses is a word of the first line of connections that it cuts at once.
+	refuses string
 
 	mu    sync.Mutex // guards conns
 	conns []net.Conn
 }
 
-func startProxy(t testing.TB, to string) *proxy {
+func startProxy(t testing.TB, to, refuses string) *proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &proxy{Listener: l, to: strings.TrimPrefix(to, "tcp://")}
+	p := &proxy{Listener: l, to: strings.TrimPrefix(to, "tcp://"), refuses: refuses}
 	t.Cleanup(func() { l.Close(); p.cut() })
 	go func() {
 		for {
@@ -118,7 +120,18 @@ func startProxy(t testing.TB, to string) *proxy {
 			p.conns = append(p.conns, near, far)
 			p.mu.Unlock()
 			go func() { _, _ = io.Copy(near, far); near.Close() }()
-			go func() { _, _ = io.Copy(far, near); far.Close() }()
+			go func() {
+				defer far.Close()
+				first := make([]byte, 4096)
+				n, err := near.Read(first)
+				if err != nil || p.refuses != "" && strings.Contains(string(first[:n]), p.refuses) {
+					near.Close()
+					return
+				}
+				if _, err := far.Write(first[:n]); err == nil {
+					_, _ = io.Copy(far, near)
+				}
+			}()
 		}
 	}()
 	return p
@@ -136,7 +149,7 @@ func (p *proxy) cut() {
 func TestConnectionsToAnEngineThatAreCutLoseNothing(t *testing.T) {
 	t.Parallel()
 	e := farEngine(t, dockertest.Static)
-	p := startProxy(t, e.Host)
+	p := startProxy(t, e.Host, "")
 	config := farConfig(t, e)
 	config.Host = "tcp://" + p.Addr().String()
 	b := farSandbox(t, config, specOf(dockertest.Static))
@@ -161,6 +174,23 @@ func TestConnectionsToAnEngineThatAreCutLoseNothing(t *testing.T) {
 	wantCounted(t, b, id)
 	close(over)
 	work.Wait()
+}
+
+func TestAnEngineThatLetsNobodyAttachIsWorkedAround(t *testing.T) {
+	t.Parallel()
+	e := farEngine(t, dockertest.Static)
+	p := startProxy(t, e.Host, "/attach?")
+	config := farConfig(t, e)
+	config.Host = "tcp://" + p.Addr().String()
+	b := farSandbox(t, config, specOf(dockertest.Static))
+	for i := range 5 {
+		if got := b.script(fmt.Sprint("echo ", i)); got != fmt.Sprintln(i) {
+			t.Errorf("it says %q", got)
+		}
+	}
+	id := startCounting(b)
+	p.cut()
+	wantCounted(t, b, id)
 }
 
 func TestOfTwoServersTheLaterOneIsAnswered(t *testing.T) {

@@ -53,7 +53,7 @@ func New(config Config) (*Provider, error) {
 	}
 	p := &Provider{config: config, engine: e, choosing: make(chan struct{}, 1), closed: make(chan struct{}), boxes: map[berth.SandboxID]*box{}}
 	p.near = hostagent.Sandboxes{Find: p.agent}
-	p.far = relay.New(relay.Config{Dial: p.dial, Clock: config.Clock})
+	p.far = relay.New(relay.Config{Dial: p.dial, Streams: true, DialStream: p.dialStream, Clock: config.Clock})
 	if err := p.openRoot(); err != nil {
 		return nil, err
 	}
