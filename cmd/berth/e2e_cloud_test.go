@@ -9,12 +9,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
+
 	"github.com/berth-dev/berth/shared/emulator"
+	"github.com/berth-dev/berth/shared/sandbox/daytona/daytonatest"
 )
 
 func TestTheSameJourneyThroughLambdaAndStepFunctions(t *testing.T) {
@@ -41,11 +44,21 @@ func newCloudSite(t *testing.T, kind emulator.Kind) site {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	app := emulator.App{Folder: "infra", Context: map[string]string{"arch": runtime.GOARCH, "functionsDir": functions}}
+	cloud := daytonatest.New(t, daytonatest.Config{})
+	app := emulator.Berth(functions)
+	app.Context["daytonaURL"] = cloud.URL()
 	if _, err := e.Deploy(ctx, app, func(line string) { t.Logf("%5.1fs %s", time.Since(began).Seconds(), line) }); err != nil {
 		t.Fatal(err)
 	}
-	return firstLogin(t, e)
+	secrets := secretsmanager.NewFromConfig(e.ConfigOf(t, emulator.Account))
+	if _, err := secrets.CreateSecret(ctx, &secretsmanager.CreateSecretInput{
+		Name: aws.String("berth/berth/provider/daytona/key"), SecretString: aws.String(daytonatest.Key),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	s := firstLogin(t, e)
+	s.daytona = cloud
+	return s
 }
 
 // firstLogin is what people get of a deployment that is new.

@@ -18,6 +18,7 @@ import (
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/client"
 	"github.com/berth-dev/berth/shared/gitsource/gitservertest"
+	"github.com/berth-dev/berth/shared/sandbox/daytona/daytonatest"
 	"github.com/berth-dev/berth/shared/sandbox/docker/dockertest"
 )
 
@@ -25,6 +26,8 @@ import (
 type site struct {
 	url string // as people log in to it
 	key string // with the scopes read, run and admin
+	// daytona is where it makes sandboxes of that provider.
+	daytona *daytonatest.Server
 }
 
 // journeyLimit bounds one step that a server takes its time for.
@@ -48,6 +51,7 @@ func journey(t *testing.T, s site) {
 	t.Run("the end of a quiet command is told by its host", j.hearsOfAQuietCommand)
 	t.Run("commands and files in a sandbox that is kept", j.worksInASandbox)
 	t.Run("a cancel leaves nothing", j.cancels)
+	t.Run("a run in Daytona", j.runsInDaytona)
 	t.Run("keys open what their scopes hold", j.triesKeys)
 	j.leave(t)
 }
@@ -204,6 +208,26 @@ func (j *traveller) cancels(t *testing.T) {
 	}
 	if code := berth.CodeOf(j.client.CancelRun(t.Context(), berth.RunID(id))); code != berth.CodeConflict {
 		t.Errorf("cancelling what has ended is %s, want %s", code, berth.CodeConflict)
+	}
+}
+
+// runsInDaytona has the same run as a host, in a sandbox of the Daytona that the
+// site was set up with.
+func (j *traveller) runsInDaytona(t *testing.T) {
+	if _, err := j.client.CreateEnvironment(t.Context(), map[string]any{
+		"id": "cloud", "provider": "daytona", "env": map[string]string{"PASSPHRASE": "{{ secrets.PASSPHRASE }}"},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	r := j.run("run", "-q", "-e", "cloud", "--target", "none", "-c", `echo "out $PASSPHRASE"; echo err >&2; sleep 7; exit 5`)
+	if diff := cmp.Diff(result{5, "out ***\n", "err\n"}, r, cmp.AllowUnexported(result{})); diff != "" {
+		t.Errorf("berth run (-want +got):\n%s", diff)
+	}
+	if run := j.newest(); run.Exit == nil || run.Exit.Code != 5 || run.Environment.Provider != berth.ProviderDaytona {
+		t.Errorf("the run in %s ended with %+v because of %+v", run.Environment.Provider, run.Exit, run.Reason)
+	}
+	if !within(journeyLimit, func() bool { return len(j.site.daytona.Sandboxes()) == 0 }) {
+		t.Errorf("left in Daytona: %+v", j.site.daytona.Sandboxes())
 	}
 }
 

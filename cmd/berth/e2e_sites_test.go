@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/sandbox/daytona/daytonatest"
 )
 
 func TestTheSameJourneyOnTheEmbeddedServer(t *testing.T) {
@@ -24,12 +25,12 @@ func TestTheSameJourneyOnTheEmbeddedServer(t *testing.T) {
 // newEmbeddedSite is a server in the foreground that has no engine of its own.
 func newEmbeddedSite(t *testing.T) site {
 	t.Helper()
-	owner := newMachine(t)
+	owner, cloud := newMachine(t), daytonatest.New(t, daytonatest.Config{})
 	cmd := exec.Command(owner.program, "serve", "--listen", "127.0.0.1:0", "--docker", "off")
-	cmd.Dir, cmd.Env = owner.dir, owner.env
+	cmd.Dir, cmd.Env = owner.dir, append(owner.env, "DAYTONA_API_KEY="+daytonatest.Key, "DAYTONA_API_URL="+cloud.URL())
 	url := announced(t, cmd)
 	key := strings.TrimSpace(owner.ok("key", "create", "owner", "--scope", "read,run,admin").stdout)
-	return site{url: url, key: key}
+	return site{url: url, key: key, daytona: cloud}
 }
 
 // announced starts a program that serves, returns what it prints first, and ends
