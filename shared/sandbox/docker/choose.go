@@ -75,10 +75,10 @@ func (p *Provider) choose(ctx context.Context) (*chosen, error) {
 	case code == berth.CodeUnavailable || code == berth.CodeTimedOut || ctx.Err() != nil:
 		return nil, err
 	case p.engine.socket == "":
-		return &chosen{transport: TransportAttached, why: "the engine cannot be probed: " + reasonOf(err).Message}, nil
+		return &chosen{engine: engine, transport: TransportAttached, why: "the engine cannot be probed: " + reasonOf(err).Message}, nil
 	}
 	p.config.Logger.Warn("the Docker engine cannot be probed; it is taken for one of this machine", "error", err)
-	return &chosen{transport: TransportSocket}, nil
+	return &chosen{engine: engine, transport: TransportSocket}, nil
 }
 
 // chooseEarly probes the engine before the first sandbox is asked for.

@@ -3,11 +3,13 @@
 package docker_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -165,6 +167,59 @@ func TestAnEngineThatCannotBeProbedIsTakenForWhereItsAddressSays(t *testing.T) {
 		config.Transport, config.CallTimeout = "", 30*time.Second
 		if transport, _, err := open(t, config).Transport(bounded(t)); transport != want || err != nil {
 			t.Errorf("%s: Transport = %q, %v; want %q", host, transport, err, want)
+		}
+	}
+}
+
+// shiftedClock is the system's, and goes before it.
+type shiftedClock struct {
+	berth.SystemClock
+	ahead atomic.Int64 // nanoseconds
+}
+
+func (c *shiftedClock) Now() time.Time {
+	return c.SystemClock.Now().Add(time.Duration(c.ahead.Load()))
+}
+
+func TestAnEngineIsProbedOnceAndAnotherOneAgain(t *testing.T) {
+	t.Parallel()
+	var id, runtime atomic.Value
+	id.Store("one")
+	runtime.Store("runc")
+	var probes atomic.Int64
+	host := fakeEngine(t, func(w http.ResponseWriter, r *http.Request) {
+		switch path := r.URL.Path; {
+		case strings.HasSuffix(path, "/info"):
+			_, _ = fmt.Fprintf(w, `{"ID":%q,"DefaultRuntime":%q}`, id.Load(), runtime.Load())
+		case strings.HasSuffix(path, "/version"):
+			_, _ = fmt.Fprint(w, `{"Arch":"amd64"}`)
+		case strings.HasSuffix(path, "/containers/json"):
+			_, _ = fmt.Fprint(w, `[]`)
+		case strings.HasSuffix(path, "/images/create"):
+			probes.Add(1)
+			http.Error(w, `{"message":"no room"}`, http.StatusInternalServerError)
+		default:
+			http.Error(w, `{"message":"nothing there"}`, http.StatusNotFound)
+		}
+	})
+	clock := &shiftedClock{}
+	config := fakeConfig(t, host)
+	config.Transport, config.CallTimeout, config.Clock = "", 30*time.Second, clock
+	p := open(t, config)
+	for _, step := range []struct {
+		name   string
+		change func()
+		probes int64
+	}{
+		{"at first", func() {}, 1},
+		{"at once", func() {}, 1},
+		{"later", func() { clock.ahead.Add(int64(time.Hour)) }, 1},
+		{"with another engine", func() { id.Store("two"); clock.ahead.Add(int64(time.Hour)) }, 2},
+		{"with another runtime", func() { runtime.Store("runsc"); clock.ahead.Add(int64(time.Hour)) }, 3},
+	} {
+		step.change()
+		if _, _, err := p.Transport(bounded(t)); err != nil || probes.Load() != step.probes {
+			t.Errorf("%s: %d probes, want %d; %v", step.name, probes.Load(), step.probes, err)
 		}
 	}
 }
