@@ -12,7 +12,7 @@ import (
 func mapping() string {
 	var b strings.Builder
 	var plain, own []berth.MappingRow
-	for _, r := range berth.Mapping {
+	for _, r := range berth.Mapping() {
 		if owner(r) == "" {
 			plain = append(plain, r)
 		} else {

@@ -67,7 +67,7 @@ func (r MappingRow) Matches(e Environment) bool {
 // the provider.
 func MappingFor(provider ProviderKind, field string) []MappingRow {
 	var rows []MappingRow
-	for _, r := range Mapping {
+	for _, r := range Mapping() {
 		if r.Field == field && r.Cells[provider].Effect != "" {
 			rows = append(rows, r)
 		}
@@ -80,7 +80,7 @@ func MappingFor(provider ProviderKind, field string) []MappingRow {
 func CheckMapping(e Environment) (warnings, errors []Problem) {
 	e = NormalizeEnvironment(e)
 	said := map[string]bool{}
-	for _, r := range Mapping {
+	for _, r := range Mapping() {
 		cell := r.Cells[e.Provider]
 		if cell.Effect != EffectWarning && cell.Effect != EffectError || !r.Matches(e) {
 			continue

@@ -173,7 +173,7 @@ func TestNoWarningOrErrorOfTheMappingIsLeftUntested(t *testing.T) {
 		tested[string(c.provider)+" "+c.row] = c.effect
 	}
 	inTable := map[string]berth.Effect{}
-	for _, r := range berth.Mapping {
+	for _, r := range berth.Mapping() {
 		for provider, cell := range r.Cells {
 			if cell.Effect == berth.EffectWarning || cell.Effect == berth.EffectError {
 				inTable[string(provider)+" "+r.Title()] = cell.Effect
@@ -215,7 +215,7 @@ func TestTheMappingSaysWhatTheDocumentSays(t *testing.T) {
 		return c.Text
 	}
 	rows := map[string]berth.MappingRow{}
-	for _, r := range berth.Mapping {
+	for _, r := range berth.Mapping() {
 		rows[r.Title()] = r
 	}
 	for _, d := range document {
@@ -229,7 +229,7 @@ func TestTheMappingSaysWhatTheDocumentSays(t *testing.T) {
 
 func TestEveryPlainFieldHasACellForEveryProvider(t *testing.T) {
 	t.Parallel()
-	for _, r := range berth.Mapping {
+	for _, r := range berth.Mapping() {
 		owned := r.When != "" || slices.ContainsFunc(berth.ProviderKinds, func(k berth.ProviderKind) bool {
 			return len(r.Field) > len(k) && r.Field[:len(k)+1] == string(k)+"."
 		})

@@ -133,7 +133,7 @@ var cells = map[string]cell{
 func TestEveryCellOfTheMappingIsSeen(t *testing.T) {
 	t.Parallel()
 	titles := map[string]bool{}
-	for _, row := range berth.Mapping {
+	for _, row := range berth.Mapping() {
 		effect := row.Cells[berth.ProviderDaytona]
 		if effect.Effect == "" {
 			continue

@@ -49,7 +49,7 @@ func TestEachCellOfTheMappingIsKept(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
 	titles := map[string]bool{}
-	for _, row := range berth.Mapping {
+	for _, row := range berth.Mapping() {
 		cell, title := row.Cells[berth.ProviderExe], strings.Trim(row.Title(), "`")
 		if cell.Effect == "" || titles[title] {
 			continue

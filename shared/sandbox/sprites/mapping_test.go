@@ -55,7 +55,7 @@ var seen = map[string]func(*spritestest.Sprite) (got, want []string){
 func TestEachCellOfTheMappingIsKept(t *testing.T) {
 	t.Parallel()
 	titles := map[string]bool{}
-	for _, row := range berth.Mapping {
+	for _, row := range berth.Mapping() {
 		cell, title := row.Cells[berth.ProviderSprites], strings.Trim(row.Title(), "`")
 		if cell.Effect == "" || titles[title] {
 			continue

@@ -85,7 +85,7 @@ func TestEachCellOfTheMappingIsKept(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "program")
 	titles := map[string]bool{}
-	for _, row := range berth.Mapping {
+	for _, row := range berth.Mapping() {
 		cell, title := row.Cells[berth.ProviderSSH], strings.Trim(row.Title(), "`")
 		if cell.Effect == "" || titles[title] {
 			continue
