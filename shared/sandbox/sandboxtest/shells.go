@@ -2,6 +2,7 @@ package sandboxtest
 
 import (
 	"io"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/channel"
+	"github.com/berth-dev/berth/shared/tunnel"
 )
 
 // shell is a person at a shell in the sandbox.
@@ -24,14 +26,28 @@ type shell struct {
 	over    bool
 }
 
-// shell opens one without a prompt, so that only commands and answers show.
+// open opens a stream, with a ticket of the agent's where the provider has one.
+func (s *sandbox) open(t testing.TB, ref berth.SandboxRef, spec berth.StreamSpec) (io.ReadWriteCloser, error) {
+	t.Helper()
+	if streamer, ok := s.Provider.(berth.Streamer); ok {
+		return streamer.OpenStream(ctx(t), ref, spec)
+	}
+	ticket, err := s.Provider.(berth.Ticketer).IssueTicket(ctx(t), ref, spec, 0)
+	if err != nil {
+		return nil, err
+	}
+	return tunnel.Dial(ctx(t), ticket)
+}
+
+// shell opens one.
 func (s *sandbox) shell(t testing.TB, spec berth.StreamSpec) *shell {
 	t.Helper()
 	spec.Kind = berth.StreamShell
-	if spec.Env == nil {
-		spec.Env = map[string]string{}
-	}
-	stream, err := s.Provider.(berth.Streamer).OpenStream(ctx(t), s.ref, spec)
+	// Without the machine's own start-up files and history.
+	env := map[string]string{"HOME": "/nonexistent"}
+	maps.Copy(env, spec.Env)
+	spec.Env = env
+	stream, err := s.open(t, s.ref, spec)
 	if err != nil {
 		t.Fatalf("OpenStream: %v", err)
 	}
