@@ -16,7 +16,7 @@ CONTEXT     ?=
 INSTALLATION = $(or $(patsubst installation=%,%,$(filter installation=%,$(CONTEXT))),berth)
 CDK          = cd infra && "$$(../scripts/nodetools.sh)/cdk"
 
-.PHONY: help build guests functions demo test check fmt bench docs clean synth diff deploy bootstrap destroy emulate emulate-down
+.PHONY: help build guests functions demo test check fmt bench docs providers clean synth diff deploy bootstrap destroy emulate emulate-down
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -75,6 +75,11 @@ emulate: ## run berth on an emulator of AWS (EMULATOR=localstack or ministack, P
 
 emulate-down: ## end what make emulate started
 	@scripts/emulate.sh down
+
+providers: guests ## rewrite docs/providers.md from a run of the contract suite on every provider
+	@mkdir -p .cache && $(GO) test -json -timeout 40m -run 'Keeps?TheContract' ./shared/sandbox/... >.cache/contract.json || \
+	  { $(GO) run ./scripts/testreport <.cache/contract.json; exit 1; }
+	@$(GO) run ./scripts/gendocs -suite .cache/contract.json
 
 docs: ## rewrite the generated documents
 	@$(GO) run ./scripts/gendocs

@@ -6,11 +6,13 @@ cd "$(dirname "$0")/.."
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
 
-go test -json -timeout 20m ./... >"$out"
+go test -json -timeout 45m ./... >"$out"
 status=$?
 # The deployment is a module of its own.
 go -C infra vet ./... || status=1
 go -C infra test -json -timeout 30m ./... >>"$out" || status=1
 go run ./scripts/testreport <"$out"
 report=$?
+# What the documents claim of providers, this run has to have shown.
+go run ./scripts/gendocs -suite "$out" -check || status=1
 [ "$status" -eq 0 ] && [ "$report" -eq 0 ]

@@ -33,11 +33,16 @@ var columns = []column{
 	{"local", "local", "TestLocalKeepsTheContractOfProviders", seenReal},
 	{"docker", "docker", "TestDockerKeepsTheContractOfProviders", seenReal},
 	{"docker, by a host agent", "remote", "TestRemoteKeepsTheContractOnDocker", seenReal},
+	{"docker, far engine", "docker", "TestDockerKeepsTheContractOfProvidersOverAttachedStreams", seenReal},
+	{"ssh", "ssh", "TestSSHKeepsTheContractOfProviders", seenReal},
+	{"exe", "exe", "TestExeKeepsTheContractOfProviders", seenServer},
+	{"daytona", "daytona", "TestDaytonaKeepsTheContractOfProviders", seenContract},
+	{"sprites", "sprites", "TestSpritesKeepTheContractOfProviders", seenServer},
 }
 
 // groups are those of sandboxtest, in its order.
 var groups = []string{
-	"lifecycle", "commands", "identity", "ending", "input", "output", "masking", "limits", "files", "guard", "search", "owner", "volume",
+	"lifecycle", "commands", "identity", "ending", "input", "output", "masking", "limits", "files", "guard", "search", "streams", "owner", "volume",
 }
 
 // verdicts says of a column's rules what became of them.
