@@ -39,9 +39,8 @@ type box struct {
 	// away says that the engine was not there for a while since the present start;
 	// it is known with TransportAttached only.
 	away bool
-
-	fetching sync.Mutex               // guards fetched, and the folder of spools with TransportAttached
-	fetched  map[berth.CommandID]bool // whose spools are here since the end of the guest
+	// fetches are the spools that have come, or come, since the end of the guest.
+	fetches map[berth.CommandID]*fetch
 }
 
 func (p *Provider) newBox(id berth.SandboxID) *box {
@@ -77,6 +76,9 @@ func (b *box) open(m meta) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.meta, b.agent = m, agent
+	if m.attached() {
+		b.provider.attaches.Store(true)
+	}
 	return nil
 }
 

@@ -51,6 +51,9 @@ func (p *Provider) Transport(ctx context.Context) (Transport, string, error) {
 	}
 	found.process, found.checkedAt = process, now
 	p.chosen = found
+	if found.transport == TransportAttached {
+		p.attaches.Store(true)
+	}
 	return found.transport, found.why, nil
 }
 

@@ -30,8 +30,10 @@ func (b *box) holder(ctx context.Context) (name string, done func(), err error) 
 	if err != nil {
 		return "", nil, err
 	}
+	p.scratching.Lock()
 	image, err := p.scratch(ctx, guest)
 	if err != nil {
+		p.scratching.Unlock()
 		return "", nil, err
 	}
 	// Not cut short: an engine that goes on alone would leave a container.
@@ -46,6 +48,7 @@ func (b *box) holder(ctx context.Context) (name string, done func(), err error) 
 		return err
 	})
 	done = func() {
+		defer p.scratching.Unlock()
 		ctx := context.WithoutCancel(ctx)
 		if name != "" {
 			if err := p.removeContainer(ctx, name); err != nil {
@@ -56,6 +59,8 @@ func (b *box) holder(ctx context.Context) (name string, done func(), err error) 
 	}
 	if err != nil {
 		done()
+		// Not for want of the output: it is asked for again.
+		err = &berth.Error{Code: berth.CodeUnavailable, Message: "the sandbox's volume cannot be read", Cause: err}
 	}
 	return name, done, err
 }

@@ -35,6 +35,8 @@ const answerLimit = 15 * time.Second
 // the way, and is empty when nothing does. Errors: unavailable when the engine
 // does not answer.
 func (p *Provider) probeSocket(ctx context.Context) (why string, err error) {
+	p.scratching.Lock()
+	defer p.scratching.Unlock()
 	defer func() {
 		if cleanErr := p.removeProbes(context.WithoutCancel(ctx)); err == nil && cleanErr != nil {
 			p.config.Logger.Warn("the probe of the Docker engine is not removed", "error", cleanErr)

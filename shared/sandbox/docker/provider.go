@@ -12,6 +12,7 @@ import (
 	"sort"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
@@ -21,16 +22,18 @@ import (
 
 // Provider makes sandboxes in containers. It is safe for concurrent use.
 type Provider struct {
-	near     hostagent.Sandboxes // whose agent is this process
-	far      *relay.Sandboxes    // whose guest is its own
-	choosing chan struct{}       // taken by who uses chosen
-	chosen   *chosen
-	config   Config
-	engine   *engine
-	boot     string
-	guarded  []string // that no mount may reach
-	work     sync.WaitGroup
-	closed   chan struct{}
+	near       hostagent.Sandboxes // whose agent is this process
+	far        *relay.Sandboxes    // whose guest is its own
+	choosing   chan struct{}       // taken by who uses chosen
+	chosen     *chosen
+	scratching sync.Mutex  // held while the image of the guest is needed
+	attaches   atomic.Bool // there are sandboxes with TransportAttached, or may be
+	config     Config
+	engine     *engine
+	boot       string
+	guarded    []string // that no mount may reach
+	work       sync.WaitGroup
+	closed     chan struct{}
 
 	mu    sync.Mutex // guards boxes
 	boxes map[berth.SandboxID]*box
@@ -54,6 +57,7 @@ func New(config Config) (*Provider, error) {
 	p := &Provider{config: config, engine: e, choosing: make(chan struct{}, 1), closed: make(chan struct{}), boxes: map[berth.SandboxID]*box{}}
 	p.near = hostagent.Sandboxes{Find: p.agent}
 	p.far = relay.New(relay.Config{Dial: p.dial, Streams: true, DialStream: p.dialStream, Clock: config.Clock})
+	p.attaches.Store(config.Transport == TransportAttached)
 	if err := p.openRoot(); err != nil {
 		return nil, err
 	}

@@ -25,11 +25,17 @@ const (
 
 func (b *box) spoolDir() string { return filepath.Join(b.dir, "spool") }
 
+// fetch is the spool of one command on its way here.
+type fetch struct {
+	done chan struct{} // closed when err is set
+	err  error
+}
+
 // dropSpools forgets what was fetched: the guest writes on.
 func (b *box) dropSpools() error {
-	b.fetching.Lock()
-	defer b.fetching.Unlock()
-	b.fetched = nil
+	b.mu.Lock()
+	b.fetches = nil
+	b.mu.Unlock()
 	if err := os.RemoveAll(b.spoolDir()); err != nil {
 		return berth.Wrap(err, "forgetting outputs")
 	}
@@ -37,25 +43,54 @@ func (b *box) dropSpools() error {
 }
 
 // fetchSpool brings the spool of a command here whose sandbox does not run. After
-// it, the agent on this side answers as if it had always had it.
+// it, the agent on this side answers as if it had always had it. A large one goes
+// on coming when who asked is gone.
 func (b *box) fetchSpool(ctx context.Context, id berth.CommandID) error {
 	if _, err := berth.ParseCommandID(string(id)); err != nil {
 		return nil // the agent says what is wrong with it
 	}
-	b.fetching.Lock()
-	defer b.fetching.Unlock()
-	if b.fetched[id] {
-		return nil
+	f := b.beginFetch(id)
+	select {
+	case <-f.done:
+		return f.err
+	case <-ctx.Done():
+		return &berth.Error{Code: berth.CodeUnavailable, Message: "the output is still being read from the engine", Cause: ctx.Err()}
 	}
-	err := b.copySpool(ctx, id)
-	if err != nil && berth.CodeOf(err) != berth.CodeNotFound { // it may not have been started
-		return err
+}
+
+// beginFetch joins a fetch that goes on or has succeeded.
+func (b *box) beginFetch(id berth.CommandID) *fetch {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if f := b.fetches[id]; f != nil {
+		return f
 	}
-	if b.fetched == nil {
-		b.fetched = map[berth.CommandID]bool{}
+	f := &fetch{done: make(chan struct{})}
+	if b.provider.isClosed() {
+		f.err = berth.Errorf(berth.CodeUnavailable, "the server is ending")
+		close(f.done)
+		return f
 	}
-	b.fetched[id] = true
-	return nil
+	if b.fetches == nil {
+		b.fetches = map[berth.CommandID]*fetch{}
+	}
+	b.fetches[id] = f
+	b.provider.work.Go(func() {
+		defer close(f.done)
+		ctx, cancel := b.provider.untilClosed()
+		defer cancel()
+		err := b.copySpool(ctx, id)
+		if err == nil || berth.CodeOf(err) == berth.CodeNotFound { // it may not have been started
+			return
+		}
+		f.err = err
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.fetches[id] == f { // and the next one tries again
+			delete(b.fetches, id)
+		}
+	})
+	return f
 }
 
 func (b *box) copySpool(ctx context.Context, id berth.CommandID) error {

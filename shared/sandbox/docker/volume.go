@@ -42,8 +42,11 @@ func (b *box) labels(run berth.RunID) map[string]string {
 }
 
 // volumes are those of this installation, of one sandbox or, with an empty id, of
-// all.
+// all. An engine that needs none is not asked.
 func (p *Provider) volumes(ctx context.Context, id berth.SandboxID) (found []volume.Volume, err error) {
+	if !p.attaches.Load() {
+		return nil, nil
+	}
 	filters := client.Filters{}.Add("label", labelInstallation+"="+string(p.config.Installation))
 	if id != "" {
 		filters.Add("label", labelSandbox+"="+string(id))
