@@ -67,7 +67,7 @@ func (r *Runner) evict(ctx context.Context, placer berth.Placer, e berth.Environ
 		return false, nil //nolint:nilerror // no host would take it: nothing is gained
 	}
 	for _, p := range pooled {
-		if p.Recipe == berth.Recipe(e) && p.Environment == e.ID {
+		if p.Recipe == recipe(e) && p.Environment == e.ID {
 			continue // it is going to be this run's, or the next one's
 		}
 		sb, err := r.Records.FindSandbox(ctx, p.Sandbox)

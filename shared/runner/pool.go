@@ -67,7 +67,7 @@ func (r *Runner) TendPools(ctx context.Context) error {
 	have := map[berth.EnvironmentID]int{}
 	for _, p := range pooled {
 		e, ok := wanted[p.Environment]
-		if !ok || p.Recipe != berth.Recipe(e) || have[p.Environment] >= berth.PoolSize(e) {
+		if !ok || p.Recipe != recipe(e) || have[p.Environment] >= berth.PoolSize(e) {
 			errs = append(errs, r.retire(ctx, p))
 			continue
 		}
@@ -180,7 +180,7 @@ func (r *Runner) addPooled(ctx context.Context, e berth.Environment) error {
 	if err != nil {
 		return err
 	}
-	p := records.Pooled{Environment: e.ID, Sandbox: berth.SandboxID(r.Records.IDs.NewID()), Recipe: berth.Recipe(e)}
+	p := records.Pooled{Environment: e.ID, Sandbox: berth.SandboxID(r.Records.IDs.NewID()), Recipe: recipe(e)}
 	var where berth.Placement
 	if placer, ok := provider.(berth.Placer); ok {
 		if where, err = placer.Place(ctx, p.Sandbox, e); err != nil || where.Wait != "" {
@@ -234,7 +234,7 @@ func (r *Runner) takeWarm(ctx context.Context, head records.Head, def berth.Defi
 		if c.Head.Pool != "" || ending(c.Head) {
 			return records.ErrUnchanged
 		}
-		claimed, err := c.ClaimPooled(ctx, berth.Recipe(def.Environment))
+		claimed, err := c.ClaimPooled(ctx, recipe(def.Environment))
 		if err != nil || !claimed {
 			return unlessNone(err)
 		}
@@ -265,7 +265,7 @@ func (r *Runner) claim(ctx context.Context, provider berth.Provider, head record
 			if c.Head.Pool != "" {
 				return records.ErrUnchanged
 			}
-			claimed, err := c.ClaimPooled(ctx, berth.Recipe(def.Environment))
+			claimed, err := c.ClaimPooled(ctx, recipe(def.Environment))
 			c.Head.Pool = madeCold
 			if claimed {
 				c.Head.Pool = fromPool

@@ -4,8 +4,7 @@ package proctree
 
 import (
 	"bytes"
-	"crypto/rand"
-	"encoding/binary"
+	"math/rand/v2"
 	"os"
 	"strconv"
 	"syscall"
@@ -25,13 +24,9 @@ const TagRange = 1 << 16
 const rlimitLocks = 10
 
 // NewTag makes the first tag of a sandbox's range.
-func NewTag() (Tag, error) {
-	var b [8]byte
-	if _, err := rand.Read(b[:]); err != nil {
-		return 0, err
-	}
+func NewTag() Tag {
 	// Bit 61 keeps it apart from every limit that somebody sets on purpose.
-	return Tag(1<<61 | binary.BigEndian.Uint64(b[:])>>4&^(TagRange-1)), nil
+	return Tag(1<<61 | rand.Uint64()>>4&^(TagRange-1))
 }
 
 // Covers reports whether t belongs to the range that begins at base.

@@ -6,9 +6,8 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
-	"hash"
+	"hash/maphash"
 	"io"
 	"io/fs"
 	"os"
@@ -90,15 +89,15 @@ func (g *grep) file(ctx context.Context, p place) error {
 	before := len(g.result.Matches)
 	content, err := g.lines(ctx, file, p.rel)
 	if len(g.result.Matches) > before && content != nil {
-		g.w.guard.mark(g.guard, p.rel, sum(content.Sum(nil)), fileState{})
+		g.w.guard.mark(g.guard, p.rel, sum(content.Sum64()), fileState{})
 	}
 	return err
 }
 
 // lines searches one file and returns the hash of its content, nil when it was
 // not read to the end.
-func (g *grep) lines(ctx context.Context, file *os.File, rel string) (hash.Hash, error) {
-	content := sha256.New()
+func (g *grep) lines(ctx context.Context, file *os.File, rel string) (*maphash.Hash, error) {
+	content := g.w.guard.hash()
 	var source io.Reader = file
 	if g.guard != "" {
 		source = io.TeeReader(file, content)

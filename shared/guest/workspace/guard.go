@@ -3,7 +3,7 @@
 package workspace
 
 import (
-	"crypto/sha256"
+	"hash/maphash"
 	"io"
 	"os"
 	"sync"
@@ -12,10 +12,14 @@ import (
 	"github.com/berth-dev/berth/shared/berth"
 )
 
-type sum = [sha256.Size]byte
+// sum tells a content from others within this process. Under a seed that nobody
+// knows 64 bits do; crypto/sha256 has all of FIPS 140 come into the guest with it.
+type sum uint64
 
 // guard remembers the content of each file as each name last knew it.
 type guard struct {
+	seed maphash.Seed
+
 	mu    sync.Mutex // guards all below
 	read  map[string]map[string]mark
 	count int
@@ -90,7 +94,7 @@ func (g *guard) check(name string, p place) error {
 		return err
 	}
 	defer file.Close()
-	content, err := hashOf(file)
+	content, err := g.sumOf(file)
 	if err != nil {
 		return pathError(p.rel, err)
 	}
@@ -106,9 +110,16 @@ func (g *guard) check(name string, p place) error {
 	return nil
 }
 
-// hashOf is the hash of a whole file.
-func hashOf(file *os.File) (sum, error) {
-	h := sha256.New()
+// hash begins a sum of what is written to it.
+func (g *guard) hash() *maphash.Hash {
+	h := &maphash.Hash{}
+	h.SetSeed(g.seed)
+	return h
+}
+
+// sumOf is the sum of a whole file.
+func (g *guard) sumOf(file *os.File) (sum, error) {
+	h := g.hash()
 	_, err := io.Copy(h, io.NewSectionReader(file, 0, 1<<62))
-	return sum(h.Sum(nil)), err
+	return sum(h.Sum64()), err
 }

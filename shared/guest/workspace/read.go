@@ -3,8 +3,8 @@
 package workspace
 
 import (
-	"crypto/sha256"
 	"errors"
+	"hash/maphash"
 	"io"
 	"io/fs"
 	"os"
@@ -76,10 +76,10 @@ func (w *Workspace) readMarked(file *os.File, rel string, offset, limit int64, g
 	case guard == "" || w.guard.knows(guard, rel, before):
 		return data, nil
 	case whole:
-		w.guard.mark(guard, rel, sha256.Sum256(data), before)
+		w.guard.mark(guard, rel, sum(maphash.Bytes(w.guard.seed, data)), before)
 		return data, nil
 	}
-	content, err := hashOf(file)
+	content, err := w.guard.sumOf(file)
 	if err != nil {
 		return nil, err
 	}

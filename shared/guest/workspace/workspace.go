@@ -4,6 +4,7 @@ package workspace
 
 import (
 	"errors"
+	"hash/maphash"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -22,7 +23,7 @@ type Workspace struct {
 // New serves dir, an absolute path. The folder is opened anew for each call, so
 // it may be replaced by another.
 func New(dir string) *Workspace {
-	return &Workspace{dir: filepath.Clean(dir), guard: guard{read: map[string]map[string]mark{}}}
+	return &Workspace{dir: filepath.Clean(dir), guard: guard{seed: maphash.MakeSeed(), read: map[string]map[string]mark{}}}
 }
 
 // Dir is the folder that relative paths resolve in.

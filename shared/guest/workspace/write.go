@@ -3,14 +3,13 @@
 package workspace
 
 import (
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"hash"
+	"hash/maphash"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path"
+	"strconv"
 	"syscall"
 
 	"github.com/berth-dev/berth/shared/berth"
@@ -34,7 +33,7 @@ type Upload struct {
 	temp    string
 	file    *os.File
 	written int64
-	hash    hash.Hash
+	hash    *maphash.Hash
 }
 
 // Create begins to write a file. Parent folders are made. A mode of 0 keeps that
@@ -51,7 +50,7 @@ func (w *Workspace) Create(spec WriteSpec) (*Upload, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := &Upload{w: w, spec: spec, place: p, hash: sha256.New()}
+	u := &Upload{w: w, spec: spec, place: p, hash: w.guard.hash()}
 	if err := u.begin(); err != nil {
 		p.close()
 		return nil, err
@@ -91,11 +90,7 @@ func (u *Upload) begin() error {
 		}
 		return pathError(u.spec.Path, err)
 	}
-	var random [8]byte
-	if _, err := rand.Read(random[:]); err != nil {
-		return err
-	}
-	u.temp = join(parent, ".berth-"+hex.EncodeToString(random[:])+".tmp")
+	u.temp = join(parent, ".berth-"+strconv.FormatUint(rand.Uint64(), 36)+".tmp")
 	u.file, err = p.root.OpenFile(u.temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return pathError(u.spec.Path, err)
@@ -146,7 +141,7 @@ func (u *Upload) Commit() (berth.FileInfo, error) {
 		return berth.FileInfo{}, pathError(u.spec.Path, err)
 	}
 	u.temp = ""
-	u.w.guard.mark(u.spec.Guard, u.place.rel, sum(u.hash.Sum(nil)), fileState{})
+	u.w.guard.mark(u.spec.Guard, u.place.rel, sum(u.hash.Sum64()), fileState{})
 	return infoOf(u.place.rel, info), nil
 }
 

@@ -4,7 +4,6 @@ package daemon
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -79,7 +78,7 @@ func takeBoot(root string) (b boot, err error) {
 	text, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // started from outside: nobody knows this start
-		b.Start = rand.Text()
+		b.Start = newName()
 		return b, nil
 	case err != nil:
 		return b, err

@@ -4,7 +4,6 @@ package daemon
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"sync"
 	"time"
@@ -75,7 +74,7 @@ func (s *Server) beginPut(ctx context.Context, m wire.Message) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	put, name := &put{}, rand.Text()
+	put, name := &put{}, newName()
 	if err := json.Unmarshal(raw, &put.upload); err != nil {
 		return nil, err
 	}

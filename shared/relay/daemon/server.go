@@ -4,7 +4,8 @@ package daemon
 
 import (
 	"context"
-	"crypto/rand"
+	"math/rand/v2"
+	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -37,10 +38,16 @@ type Life interface {
 	Destroy(ctx context.Context) error
 }
 
+// newName tells things apart. It is no secret, so it need not be of crypto/rand,
+// which is too large for a guest.
+func newName() string {
+	return strconv.FormatUint(rand.Uint64(), 36) + strconv.FormatUint(rand.Uint64(), 36)
+}
+
 // NewServer answers from what agent finds: the sandbox's commands and files, or
 // not_found.
 func NewServer(agent func() (*hostagent.Sandbox, error), life Life) *Server {
-	return &Server{name: rand.Text(), agent: agent, life: life, ended: make(chan struct{}), puts: map[string]*put{}}
+	return &Server{name: newName(), agent: agent, life: life, ended: make(chan struct{}), puts: map[string]*put{}}
 }
 
 func (s *Server) end() { s.once.Do(func() { close(s.ended) }) }

@@ -4,9 +4,8 @@ package local
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -63,10 +62,8 @@ func (b *box) create(spec berth.SandboxSpec) error {
 		ID: spec.ID, Installation: b.provider.config.Installation, Run: spec.Run, Workspace: filepath.Clean(spec.Directory),
 		Status: berth.SandboxCreating, Boot: b.provider.boot, CreatedAt: b.provider.config.Clock.Now(),
 	}
+	m.Tag = proctree.NewTag()
 	var err error
-	if m.Tag, err = proctree.NewTag(); err != nil {
-		return err
-	}
 	if m.Since, err = proctree.Now(); err != nil {
 		return err
 	}
@@ -159,11 +156,7 @@ func (b *box) spawn() error {
 	if err != nil {
 		return err
 	}
-	var random [16]byte
-	if _, err := rand.Read(random[:]); err != nil {
-		return err
-	}
-	start := hex.EncodeToString(random[:])
+	start := fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64())
 	err = b.record(func(m *meta) {
 		if m.Boot != b.provider.boot { // the machine was started anew since
 			m.Boot, m.Since = b.provider.boot, 0
