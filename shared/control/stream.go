@@ -20,14 +20,7 @@ type Ticketing interface {
 func (p *Plane) OpenShell(ctx context.Context, sb berth.Sandbox, req berth.ShellRequest) (berth.ShellAccess, error) {
 	access := berth.ShellAccess{Sandbox: sb.ID}
 	spec := berth.StreamSpec{Kind: berth.StreamShell, Terminal: req.Terminal, Window: req.Window}
-	ttl, err := streamTTL(req.TTL)
-	if err == nil {
-		err = spec.Check()
-	}
-	if err != nil {
-		return access, err
-	}
-	provider, ref, err := p.readyProvider(sb)
+	provider, ref, ttl, err := p.openable(sb, spec, req.TTL)
 	if err != nil {
 		return access, err
 	}
@@ -52,20 +45,17 @@ func (p *Plane) OpenShell(ctx context.Context, sb berth.Sandbox, req berth.Shell
 func (p *Plane) OpenPreview(ctx context.Context, sb berth.Sandbox, req berth.PreviewRequest) (berth.PreviewAccess, error) {
 	access := berth.PreviewAccess{Sandbox: sb.ID, Port: req.Port}
 	spec := berth.StreamSpec{Kind: berth.StreamPort, Port: req.Port}
-	ttl, err := streamTTL(req.TTL)
-	if err == nil {
-		err = spec.Check()
-	}
-	if err != nil {
-		return access, err
-	}
-	provider, ref, err := p.readyProvider(sb)
+	provider, ref, ttl, err := p.openable(sb, spec, req.TTL)
 	if err != nil {
 		return access, err
 	}
 	previewer, ok := provider.(berth.Previewer)
 	if ok {
-		access.URL, err = previewer.Preview(ctx, ref, req.Port, ttl)
+		url, err := previewer.Preview(ctx, ref, req.Port, ttl)
+		if err == nil {
+			access.URL = url
+			return access, nil
+		}
 		// Where the provider has no URL of the port, there may be a stream to it.
 		if berth.CodeOf(err) != berth.CodeUnsupported || !p.streams(provider) {
 			return access, p.gone(ctx, sb, err)
@@ -78,12 +68,18 @@ func (p *Plane) OpenPreview(ctx context.Context, sb berth.Sandbox, req berth.Pre
 	return access, err
 }
 
-// readyProvider returns the provider of a sandbox that is ready.
-func (p *Plane) readyProvider(sb berth.Sandbox) (berth.Provider, berth.SandboxRef, error) {
-	if sb.Status != berth.SandboxReady {
-		return nil, berth.SandboxRef{}, notReady(sb)
+// openable checks what is asked for, and then the sandbox: it has to be ready.
+func (p *Plane) openable(sb berth.Sandbox, spec berth.StreamSpec, d berth.Duration) (provider berth.Provider, ref berth.SandboxRef, ttl time.Duration, err error) {
+	if ttl, err = streamTTL(d); err == nil {
+		err = spec.Check()
 	}
-	return p.providerOf(sb)
+	if err == nil && sb.Status != berth.SandboxReady {
+		err = notReady(sb)
+	}
+	if err == nil {
+		provider, ref, err = p.providerOf(sb)
+	}
+	return provider, ref, ttl, err
 }
 
 // streams reports whether anybody can carry streams to the provider's sandboxes.
