@@ -90,3 +90,6 @@ type Nudge struct {
 // ProviderSecret is the name in the store of a secret of berth's own, such as the
 // bearer of a host: host/<id>.
 func ProviderSecret(name string) string { return "provider/" + name }
+
+// HostSecret names the secret with what a host's agent answers to.
+func HostSecret(id HostID) string { return ProviderSecret("host/" + string(id)) }

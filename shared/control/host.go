@@ -117,7 +117,7 @@ func (p *Plane) RemoveHost(ctx context.Context, id berth.HostID, force bool) err
 			return err
 		}
 	}
-	if err := p.Secrets.Delete(ctx, bearerOf(id)); err != nil {
+	if err := p.Secrets.Delete(ctx, berth.HostSecret(id)); err != nil {
 		return berth.Wrap(err, "deleting the bearer of host "+string(id))
 	}
 	if err := p.loseAll(ctx, id, there); err != nil {
@@ -165,6 +165,3 @@ func (p *Plane) lose(ctx context.Context, id berth.SandboxID, why string) error 
 	}
 	return p.destroyed(ctx, id, &berth.Reason{Code: berth.ReasonLost, Message: why})
 }
-
-// bearerOf names the secret with what an agent answers to.
-func bearerOf(id berth.HostID) string { return berth.ProviderSecret("host/" + string(id)) }

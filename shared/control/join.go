@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -31,7 +32,8 @@ type HostAnswer struct {
 
 // Caller calls a host agent back before it is taken in. Errors: invalid with the
 // field of a HostJoin that is at fault: address when nobody answers there,
-// fingerprint when another certificate is shown, bearer when the agent refuses it.
+// fingerprint when another certificate is shown, bearer when the agent refuses it;
+// conflict for an agent that belongs to another installation.
 type Caller interface {
 	Call(ctx context.Context, call HostCall) (HostAnswer, error)
 }
@@ -50,7 +52,7 @@ const (
 // was. Errors: invalid, with every fault, or with what the call back found;
 // unauthenticated for a token that is not known or has expired; conflict for one
 // that was used, and for an agent of another installation or that is a host
-// already; unavailable.
+// already; unavailable; unsupported by a server that takes no hosts.
 func (p *Plane) JoinHost(ctx context.Context, join berth.HostJoin) (joined berth.JoinedHost, err error) {
 	if p.Caller == nil {
 		return joined, berth.Errorf(berth.CodeUnsupported, "this server takes no hosts")
@@ -80,7 +82,7 @@ func (p *Plane) JoinHost(ctx context.Context, join berth.HostJoin) (joined berth
 	if err := p.checkAnswer(join, answer); err != nil {
 		return joined, err
 	}
-	if err := p.Secrets.Put(ctx, bearerOf(claim.Host), call.Bearer); err != nil {
+	if err := p.Secrets.Put(ctx, berth.HostSecret(claim.Host), call.Bearer); err != nil {
 		return joined, berth.Wrap(err, "keeping the bearer of host "+string(claim.Host))
 	}
 	return p.completeJoin(ctx, claim, host, join)
@@ -150,11 +152,8 @@ func (p *Plane) completeJoin(ctx context.Context, claim records.Join, host recor
 // what is placed on them.
 func mergedLabels(own, added map[string]string) map[string]string {
 	all := map[string]string{}
-	for _, labels := range []map[string]string{own, added} {
-		for name, value := range labels {
-			all[name] = value
-		}
-	}
+	maps.Copy(all, own)
+	maps.Copy(all, added)
 	return all
 }
 
@@ -163,7 +162,7 @@ func mergedLabels(own, added map[string]string) map[string]string {
 func (p *Plane) refuseJoin(ctx context.Context, host records.StoredHost) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
 	defer cancel()
-	if err := p.Secrets.Delete(ctx, bearerOf(host.ID)); err != nil {
+	if err := p.Secrets.Delete(ctx, berth.HostSecret(host.ID)); err != nil {
 		p.Logger.Warn("the bearer of a host that was refused is still kept", "host", string(host.ID), "error", err)
 	}
 	if err := p.Records.ReleaseJoin(ctx, host); err != nil {

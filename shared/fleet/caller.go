@@ -23,7 +23,7 @@ var _ control.Caller = Caller{}
 const callTime = 15 * time.Second
 
 // Call asks the agent for its health. Errors: invalid, with the field of the join
-// that is at fault.
+// that is at fault; conflict for an agent that belongs to another installation.
 func (c Caller) Call(ctx context.Context, k control.HostCall) (control.HostAnswer, error) {
 	fingerprint, err := agentapi.ParseFingerprint(k.Fingerprint)
 	if err != nil {

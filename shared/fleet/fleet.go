@@ -6,6 +6,7 @@ package fleet
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -90,26 +91,38 @@ func (f *Fleet) Off() string {
 	if engine != nil {
 		return ""
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	now := f.config.Clock.Now()
-	if f.looked.IsZero() || now.Sub(f.looked) >= lookEvery {
-		ctx, cancel := context.WithTimeout(context.Background(), lookTime)
-		defer cancel()
-		hosts, err := f.config.Records.AllHosts(ctx)
-		if err != nil { // what needs a host will say more
-			f.config.Logger.Warn("the hosts could not be listed", "error", err)
-			return ""
-		}
-		f.joined, f.looked = false, now
-		for _, h := range hosts {
-			f.joined = f.joined || h.Status != berth.HostJoining
-		}
-	}
-	if f.joined {
+	joined, err := f.anyJoined()
+	switch {
+	case err != nil: // what needs a host will say more
+		f.config.Logger.Warn("the hosts could not be listed", "error", err)
+		return ""
+	case joined:
 		return ""
 	}
 	return why
+}
+
+// anyJoined reports whether there are hosts, by what was seen last unless that is
+// too old. The table is asked without the lock, which every call to a host needs.
+func (f *Fleet) anyJoined() (bool, error) {
+	now := f.config.Clock.Now()
+	f.mu.Lock()
+	joined, looked := f.joined, f.looked
+	f.mu.Unlock()
+	if !looked.IsZero() && now.Sub(looked) < lookEvery {
+		return joined, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lookTime)
+	defer cancel()
+	hosts, err := f.config.Records.AllHosts(ctx)
+	if err != nil {
+		return false, err
+	}
+	joined = slices.ContainsFunc(hosts, func(h records.StoredHost) bool { return h.Status != berth.HostJoining })
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.joined, f.looked = joined, now
+	return joined, nil
 }
 
 // dial is the provider that a host's agent has.

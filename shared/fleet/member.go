@@ -58,7 +58,7 @@ func (f *Fleet) member(ctx context.Context, host berth.HostID, life time.Duratio
 
 // connect makes the provider of a host that is new, or has joined anew.
 func (f *Fleet) connect(ctx context.Context, h records.StoredHost, now time.Time) (*member, error) {
-	bearer, err := f.config.Secrets.Read(ctx, berth.ProviderSecret("host/"+string(h.ID)))
+	bearer, err := f.config.Secrets.Read(ctx, berth.HostSecret(h.ID))
 	if berth.CodeOf(err) == berth.CodeNotFound {
 		return nil, &berth.Error{
 			Code: berth.CodeUnavailable, Message: "the bearer of host " + string(h.ID) + " is not in the secret store",

@@ -158,7 +158,8 @@ type HostSandbox struct {
 }
 
 // ListHostSandboxes returns a page of the sandboxes that are or were on a host,
-// oldest first. It reads the eventual index: it is for people, not for decisions.
+// oldest first. It reads the eventual index, which may lag: who must miss none
+// goes by the host's places too.
 func (s *Store) ListHostSandboxes(ctx context.Context, id berth.HostID, limit int, cursor string) ([]HostSandbox, string, error) {
 	page, err := s.Table.Query(ctx, berth.Query{Index: 2, PK: indexHost(id), Limit: limit, Cursor: cursor})
 	if err != nil {
