@@ -20,12 +20,14 @@ import (
 // attach makes a container's configuration that of one whose guest is its own
 // agent.
 func (b *box) attach(config *container.Config, host *container.HostConfig, guestArgs []string) {
+	// With labels: an engine that is late makes the volume again that is gone by then.
+	options := &mount.VolumeOptions{NoCopy: true, Labels: config.Labels}
 	config.Entrypoint = append([]string{socketTarget + "/" + wire.ContainedGuest, "contain", "-root", socketTarget}, guestArgs...)
 	config.OpenStdin, config.AttachStdin, config.AttachStdout = true, true, true
 	// Nothing of what is said may be kept: files and secrets are among it.
 	host.LogConfig = container.LogConfig{Type: "none"}
 	host.Mounts = append([]mount.Mount{{
-		Type: mount.TypeVolume, Source: volumeName(b.id), Target: socketTarget, VolumeOptions: &mount.VolumeOptions{NoCopy: true},
+		Type: mount.TypeVolume, Source: volumeName(b.id), Target: socketTarget, VolumeOptions: options,
 	}}, host.Mounts...)
 }
 

@@ -58,6 +58,8 @@ func (b *box) createContainer(ctx context.Context, p plan, image imageInfo, gues
 	}
 	found, inspectErr := b.inspect(ctx)
 	switch {
+	case berth.CodeOf(inspectErr) == berth.CodeNotFound: // it is being made, for a server that died meanwhile
+		return "", &berth.Error{Code: berth.CodeUnavailable, Message: "the engine is still making the container", Cause: inspectErr}
 	case inspectErr != nil:
 		return "", inspectErr
 	case found.Config == nil || !b.owns(found.Config.Labels):

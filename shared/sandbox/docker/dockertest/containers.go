@@ -21,9 +21,21 @@ func Engine(t testing.TB) *client.Client {
 	return api
 }
 
-// Containers are those of an installation, whatever their state, as the engine
-// describes them.
+// Containers are the sandboxes of an installation, whatever their state, as the
+// engine describes them. A server's probe of the engine is none.
 func Containers(t testing.TB, api *client.Client, id berth.InstallationID) []container.InspectResponse {
+	t.Helper()
+	var found []container.InspectResponse
+	for _, c := range labelled(t, api, id) {
+		if c.Config == nil || c.Config.Labels["dev.berth.purpose"] == "" {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+// labelled are all containers of an installation.
+func labelled(t testing.TB, api *client.Client, id berth.InstallationID) []container.InspectResponse {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context()) // also while the test cleans up
 	list, err := api.ContainerList(ctx, client.ContainerListOptions{
@@ -46,7 +58,7 @@ func Containers(t testing.TB, api *client.Client, id berth.InstallationID) []con
 // removes them.
 func NoneLeft(t testing.TB, api *client.Client, id berth.InstallationID) {
 	t.Helper()
-	for _, c := range Containers(t, api, id) {
+	for _, c := range labelled(t, api, id) {
 		t.Errorf("container %s is left", c.Name)
 		_, err := api.ContainerRemove(context.WithoutCancel(t.Context()), c.ID, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
 		if err != nil {
