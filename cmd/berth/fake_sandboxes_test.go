@@ -74,6 +74,16 @@ func (f *fake) routeSandboxes(mux *http.ServeMux) {
 		s.Status = berth.SandboxDestroyed
 		w.WriteHeader(204)
 	})
+	one("POST /api/v1/sandboxes/{id}/ssh", func(w http.ResponseWriter, r *http.Request, s *berth.Sandbox) {
+		var req berth.ShellRequest
+		f.body(r, &req)
+		answer(w, 200, berth.ShellAccess{Sandbox: s.ID, Command: f.sshLine})
+	})
+	one("POST /api/v1/sandboxes/{id}/preview", func(w http.ResponseWriter, r *http.Request, s *berth.Sandbox) {
+		var req berth.PreviewRequest
+		f.body(r, &req)
+		answer(w, 200, berth.PreviewAccess{Sandbox: s.ID, Port: req.Port, URL: f.previewURL, Ticket: f.ticket})
+	})
 	one("POST /api/v1/sandboxes/{id}/commands", func(w http.ResponseWriter, r *http.Request, s *berth.Sandbox) {
 		c := &fakeCommand{eof: make(chan struct{})}
 		f.body(r, &c.request)

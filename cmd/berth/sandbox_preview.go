@@ -36,8 +36,7 @@ Elsewhere a port of this machine leads to the sandbox's until this program is
 interrupted, and its URL is printed. It reaches what listens on the sandbox's
 loopback address, whatever network the sandbox has.`,
 		Example: `  berth sandbox preview 01k5m3v9x2qg 8080
-  berth sandbox preview 01k5m3v9x2qg 5432 --listen 127.0.0.1:15432
-  curl "$(berth sandbox preview --json 01k5m3v9x2qg 3000 | jq -r .url)"`,
+  berth sandbox preview 01k5m3v9x2qg 5432 --listen 127.0.0.1:15432`,
 		Args:              previewArgs,
 		ValidArgsFunction: firstOnly(a.completeReadySandboxes),
 		RunE: func(cmd *cobra.Command, args []string) error {
