@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -226,5 +228,41 @@ func TestAServerInAContainerWithoutANetworkIsReached(t *testing.T) {
 	image := dockertest.Image(t, dockertest.Debian)
 	m.environment = "closed"
 	m.ok("env", "create", m.environment, "-p", "docker", "--image", image, "--network", "block")
+	previewOfAServer(t, m)
+}
+
+// TestAShellAndAServerAreReachedAtTheHostsAgent goes past the server, which has no
+// provider of its own, to the agent's address under its certificate.
+func TestAShellAndAServerAreReachedAtTheHostsAgent(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	agent, err := agentBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Join(t.TempDir(), "agent")
+	serve := exec.Command(agent, "serve", "--data-dir", folder, "--listen", "127.0.0.1:0", "--docker=off", "--allow-local")
+	serve.Env = m.env
+	url := announced(t, serve)
+	print := exec.Command(agent, "fingerprint", "--data-dir", folder)
+	print.Env = m.env
+	fingerprint, err := print.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := exec.Command(m.program, "serve", "--docker=off", "--allow-local=false", "--agent", url, "--agent-provider", "local",
+		"--agent-fingerprint", strings.TrimSpace(string(fingerprint)), "--agent-token-file", filepath.Join(folder, "token"))
+	server.Dir, server.Env = m.dir, m.env
+	announced(t, server)
+	m.env = append(m.env, "TERM=xterm")
+	id := m.live()
+	var access struct {
+		Ticket struct{ URL, Fingerprint string }
+	}
+	if err := json.Unmarshal([]byte(m.ok("sandbox", "ssh", "--json", id).stdout), &access); err != nil || !strings.HasPrefix(access.Ticket.URL, url) ||
+		access.Ticket.Fingerprint != strings.TrimSpace(string(fingerprint)) {
+		t.Errorf("the ticket is for %+v, %v; the agent is at %s", access, err, url)
+	}
+	shellOnATerminal(t, m)
 	previewOfAServer(t, m)
 }
