@@ -58,7 +58,7 @@ func main() {
 	flag.DurationVar(&p.pause, "pause", 2*time.Second, "between blocks")
 	flag.StringVar(&p.image, "image", "berth-test/debian", "image of the docker rows")
 	flag.StringVar(&p.emulator, "emulator", string(emulator.LocalStack), "of the rows about functions: localstack or ministack")
-	flag.StringVar(&p.only, "only", "", "local, docker, counted or functions: only these rows")
+	flag.StringVar(&p.only, "only", "", "local, docker, counted, far or functions: only these rows")
 	flag.Parse()
 	missed, err := run(context.Background(), p)
 	if err != nil {
@@ -95,6 +95,9 @@ func run(ctx context.Context, p plan) (missed bool, err error) {
 	}
 	if wanted("counted") {
 		measures = append(measures, benchTransitions, benchUnits)
+	}
+	if wanted("far") {
+		measures = append(measures, benchSSH, benchSnapshot)
 	}
 	if wanted("functions") {
 		c, err := openCloud(ctx, p.emulator)

@@ -44,6 +44,20 @@ func TestASecondRunOfADockerfileBuildsNothing(t *testing.T) {
 	}
 }
 
+// BenchmarkRunsOfADockerfile counts what Daytona is asked to build.
+func BenchmarkRunsOfADockerfile(b *testing.B) {
+	var first, second int
+	for b.Loop() {
+		s := daytonatest.New(b, daytonatest.Config{})
+		ready(b, open(b, config(b, s)), built(b, "FROM debian:13\n"))
+		first = s.Count(http.MethodPost, "/snapshots")
+		ready(b, open(b, config(b, s)), built(b, "FROM debian:13\n"))
+		second = s.Count(http.MethodPost, "/snapshots") - first
+	}
+	b.ReportMetric(float64(first), "builds/first")
+	b.ReportMetric(float64(second), "builds/second")
+}
+
 func TestWhatASnapshotIsMadeOfIsInItsName(t *testing.T) {
 	t.Parallel()
 	s := daytonatest.New(t, daytonatest.Config{})
