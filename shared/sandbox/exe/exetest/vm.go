@@ -3,7 +3,6 @@ package exetest
 import (
 	"bytes"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"time"
@@ -42,18 +41,21 @@ func (v *VM) remove() {
 	v.SSH.Cut()
 	_ = os.RemoveAll(v.SSH.Home)
 	for deadline := time.Now().Add(30 * time.Second); len(v.Processes()) > 0 && time.Now().Before(deadline); {
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(100 * time.Millisecond)
 	}
 }
 
 // Processes are those of the VM's sandboxes that live.
 func (v *VM) Processes() []int {
 	var pids []int
-	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-	for _, file := range files {
-		b, err := os.ReadFile(file)
+	entries, _ := os.ReadDir("/proc") // and not a pattern, which lists each process's folder too
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			continue
+		}
+		b, err := os.ReadFile("/proc/" + entry.Name() + "/cmdline")
 		if err == nil && bytes.Contains(b, []byte(v.SSH.Home+"/")) {
-			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
 			pids = append(pids, pid)
 		}
 	}
