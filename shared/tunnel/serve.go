@@ -46,7 +46,10 @@ func (t *Tickets) Serve(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	conn := newConn(ws)
-	stop := context.AfterFunc(t.over, func() { conn.Close(); stream.Close() })
+	stop := context.AfterFunc(t.over, func() { // without a word to a client that may not listen
+		ws.CloseNow()
+		stream.Close()
+	})
 	defer stop()
 	carry(conn, stream)
 	return nil
