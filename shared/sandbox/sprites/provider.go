@@ -3,6 +3,7 @@ package sprites
 import (
 	"context"
 	"io"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -32,6 +33,7 @@ var (
 	_ berth.Provider    = (*Provider)(nil)
 	_ berth.Snapshotter = (*Provider)(nil)
 	_ berth.Previewer   = (*Provider)(nil)
+	_ berth.Streamer    = (*Provider)(nil)
 )
 
 // New makes no request yet. Error: invalid.
@@ -48,7 +50,7 @@ func New(config Config) (*Provider, error) {
 		return nil, err
 	}
 	p := &Provider{config: config, api: api, turns: map[berth.SandboxID]*turn{}}
-	p.Sandboxes = relay.New(relay.Config{Dial: p.dial, Clock: config.Clock})
+	p.Sandboxes = relay.New(relay.Config{Dial: p.dial, Streams: true, Clock: config.Clock})
 	return p, nil
 }
 
@@ -96,7 +98,7 @@ func (p *Provider) dial(ctx context.Context, ref berth.SandboxRef, create bool) 
 	if !berth.IsULID(string(ref.ID)) {
 		return nil, notFound()
 	}
-	script := folder(ref.ID) + `[ -x "$d/berth-guest" ] || exit 44
+	script := folder(ref.ID) + `[ -x "$d/berth-guest" ] || exit ` + strconv.Itoa(absent) + `
 exec "$d/berth-guest" relay -root "$d/root" -sandbox ` + berth.ShellQuote(string(ref.ID), "-installation", string(p.config.Installation)) + " -unfiltered"
 	if create {
 		script += " -create"
