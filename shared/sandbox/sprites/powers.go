@@ -2,6 +2,7 @@ package sprites
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -23,8 +24,8 @@ func (p *Provider) Preview(ctx context.Context, ref berth.SandboxRef, port int, 
 	}
 	if port != urlPort || s.URL == "" {
 		return "", &berth.Error{
-			Code: berth.CodeUnsupported, Field: "port", Message: "a sprite's URL leads to port 8080 alone",
-			Remediation: "Let the program listen on port 8080.",
+			Code: berth.CodeUnsupported, Field: "port", Message: fmt.Sprintf("a sprite's URL leads to port %d alone", urlPort),
+			Remediation: fmt.Sprintf("Let the program listen on port %d.", urlPort),
 		}
 	}
 	return s.URL, nil

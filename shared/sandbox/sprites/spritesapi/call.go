@@ -152,16 +152,14 @@ func (c *Client) unreachable(err error) error {
 	}
 }
 
-// failure makes an error of an answer that is no success. Codes: malformed and
-// invalid as Sprites says what is wrong, unauthenticated, forbidden, not_found,
-// conflict, rate_limited, unavailable.
+// failure makes an error of an answer that is no success. Codes: invalid as Sprites
+// says what is wrong, unauthenticated, forbidden, not_found, conflict,
+// rate_limited, unavailable.
 func (c *Client) failure(res *http.Response, body []byte) error {
 	var said struct {
 		Error      string `json:"error"`
 		Message    string `json:"message"`
-		Code       string `json:"code"` // of files
 		RetryAfter int    `json:"retry_after_seconds"`
-		Limit      int    `json:"limit"`
 	}
 	_ = json.Unmarshal(body, &said) // what is no JSON says nothing
 	text := said.Message
@@ -198,12 +196,11 @@ func (c *Client) limited(e *berth.Error, res *http.Response, code string, second
 	if n, err := strconv.Atoi(res.Header.Get("Retry-After")); err == nil {
 		seconds = n
 	}
-	switch {
-	case code == "concurrent_sprite_limit_exceeded":
+	if code == "concurrent_sprite_limit_exceeded" {
 		e.Remediation = "Destroy sandboxes that are not needed, or raise the limit of the account."
-	default:
-		after := time.Duration(max(seconds, 1)) * time.Second
-		e.Remediation, e.Cause = "Try again in "+after.String()+".", &failed{retryAfter: after}
+		return e
 	}
+	after := time.Duration(max(seconds, 1)) * time.Second
+	e.Remediation, e.Cause = "Try again in "+after.String()+".", &failed{retryAfter: after}
 	return e
 }

@@ -40,8 +40,10 @@ func (c *Client) CreateCheckpoint(ctx context.Context, name, comment string) err
 	if err != nil {
 		return err
 	}
-	lines, completed := 0, false
-	for scan := bufio.NewScanner(bytes.NewReader(body)); scan.Scan(); {
+	lines := 0
+	scan := bufio.NewScanner(bytes.NewReader(body))
+	scan.Buffer(nil, maxReply)
+	for scan.Scan() {
 		var line struct{ Type, Data, Error string }
 		if len(bytes.TrimSpace(scan.Bytes())) == 0 {
 			continue
@@ -53,9 +55,8 @@ func (c *Client) CreateCheckpoint(ctx context.Context, name, comment string) err
 			return berth.Errorf(berth.CodeUnavailable, "Sprites could not keep the disk: %s", line.Error+line.Data)
 		}
 		lines++
-		completed = line.Type == "complete"
 	}
-	if lines == 0 && !completed {
+	if lines == 0 {
 		return berth.Errorf(berth.CodeUnavailable, "Sprites does not say what became of the checkpoint")
 	}
 	return nil

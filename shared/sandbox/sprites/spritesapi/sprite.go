@@ -8,13 +8,9 @@ import (
 	"time"
 )
 
-// The states of a sprite. A new one is cold, which is ready: the next command
-// wakes it.
-const (
-	Cold    = "cold"
-	Warm    = "warm"
-	Running = "running"
-)
+// Running is the status of a sprite that is awake. One that is warm, or cold as a
+// new one is, is as ready: the next command wakes it.
+const Running = "running"
 
 // Sprite is a machine of the service.
 type Sprite struct {
@@ -75,7 +71,7 @@ func (c *Client) List(ctx context.Context, prefix string) ([]Sprite, error) {
 			return nil, err
 		}
 		all = append(all, page.Sprites...)
-		if !page.More || page.Next == "" {
+		if !page.More || page.Next == "" || page.Next == query.Get("continuation_token") {
 			return all, nil
 		}
 		query.Set("continuation_token", page.Next)

@@ -246,13 +246,6 @@ func (s *Server) kill(w http.ResponseWriter, r *http.Request, sprite *Sprite) {
 // CutSessions ends the connection of every session, as a network does.
 func (s *Server) CutSessions() { s.cut(nil) }
 
-// Sessions is how many commands have a connection.
-func (s *Server) Sessions() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.connections)
-}
-
 // cut ends the connections of a sprite, or of all.
 func (s *Server) cut(sprite *Sprite) {
 	s.mu.Lock()

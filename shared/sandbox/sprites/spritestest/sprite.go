@@ -62,7 +62,7 @@ func (s *Sprite) end() {
 	_ = os.RemoveAll(s.Root)
 }
 
-// Labels, Auth, Rules and Comments are what the sprite has now.
+// Labels are those that the sprite has now.
 func (s *Sprite) Labels() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
