@@ -5,10 +5,10 @@ package exe_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -75,10 +75,12 @@ func (r *rig) vm(t testing.TB, id berth.SandboxID) *exetest.VM {
 
 var lastID atomic.Int64
 
+// spec has a ULID with a number at its end, and that of the process before it: tests
+// of other packages look for processes by their sandboxes too.
 func spec(testing.TB) berth.SandboxSpec {
-	n := "00000000" + strings.ToLower(strconv.FormatInt(lastID.Add(1), 10))
 	return berth.SandboxSpec{
-		ID: berth.SandboxID("01arz3ndektsv4rrff" + n[len(n)-8:]), Installation: "test", Run: "01arz3ndektsv4rrffq69g5fav",
+		ID:           berth.SandboxID(fmt.Sprintf("01arz3ndekt%07d%08d", os.Getpid()%1e7, lastID.Add(1))),
+		Installation: "test", Run: "01arz3ndektsv4rrffq69g5fav",
 		Environment: berth.Environment{Provider: berth.ProviderExe},
 	}
 }

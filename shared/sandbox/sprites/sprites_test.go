@@ -29,10 +29,10 @@ const (
 
 var lastID atomic.Int64
 
-// newID is a ULID with a number at its end.
+// newID is a ULID with a number at its end, and that of the process before it: tests
+// of other packages look for processes by their sandboxes too.
 func newID() berth.SandboxID {
-	n := "00000000" + strings.ToLower(strconv.FormatInt(lastID.Add(1), 10))
-	return berth.SandboxID("01arz3ndektsv4rrff" + n[len(n)-8:])
+	return berth.SandboxID(fmt.Sprintf("01arz3ndekt%07d%08d", os.Getpid()%1e7, lastID.Add(1)))
 }
 
 func specOf(e berth.Environment) berth.SandboxSpec {
