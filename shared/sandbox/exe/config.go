@@ -16,9 +16,6 @@ type Shell interface {
 	io.Closer
 }
 
-// Lobby is where exe.dev takes its commands.
-const Lobby = "exe.dev"
-
 // Workspace is the home of the user of exe's own image.
 const Workspace = "/home/exedev"
 
@@ -31,8 +28,8 @@ type Config struct {
 	Connect func(ctx context.Context, destination, port string) (Shell, error)
 	// Guest is the guest's program for linux on an architecture.
 	Guest func(arch string) ([]byte, error)
-	// Workspace is where commands start, absolute or with ~ for the user's home;
-	// Workspace when empty.
+	// Workspace is where commands start, absolute or with ~ for the user's home; the
+	// constant of that name when empty.
 	Workspace string
 	// Patience is how long one Provision waits for a VM before it says creating;
 	// StartLimit how long a VM may take in all before it is given up. Twenty

@@ -64,7 +64,11 @@ func TestWhateverTheLobbyDoesNoVMIsLeft(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, func(c *exe.Config) { c.Patience, c.StartLimit, c.Clock = 3*time.Second, 4*time.Second, hurried{} })
+			patience, limit := 20*time.Second, 2*time.Minute
+			if tt.failed { // which is what the test waits for
+				patience, limit = 3*time.Second, 4*time.Second
+			}
+			r := newRig(t, func(c *exe.Config) { c.Patience, c.StartLimit, c.Clock = patience, limit, hurried{} })
 			r.server.Break(tt.faults)
 			s := spec(t)
 			state, err := r.provision(t, s)

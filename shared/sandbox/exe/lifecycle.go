@@ -36,7 +36,11 @@ func (p *Provider) Provision(ctx context.Context, spec berth.SandboxSpec) (berth
 	case err == nil && state.Status != berth.SandboxFailed:
 		return p.told(v, state), nil
 	case err == nil:
-		return p.abandon(ctx, spec, *state.Reason)
+		reason := berth.Reason{Code: berth.ReasonProvisionFailed, Message: "the sandbox could not be made"}
+		if state.Reason != nil {
+			reason = *state.Reason
+		}
+		return p.abandon(ctx, spec, reason)
 	case ctx.Err() != nil:
 		// Who cancels destroys by the name; who died comes again.
 		return berth.SandboxState{}, err
@@ -205,6 +209,9 @@ func (p *Provider) Destroy(ctx context.Context, ref berth.SandboxRef) error {
 	if ref.Ref != "" {
 		p.leave(ref.Ref)
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.seen, nameOf(ref.ID))
 	return nil
 }
 
