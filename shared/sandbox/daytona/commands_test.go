@@ -119,7 +119,7 @@ func TestASandboxWhoseToolboxDiedIsLostAfterAWhile(t *testing.T) { // daytonaio/
 	t.Parallel()
 	s := daytonatest.New(t, daytonatest.Config{})
 	c := config(t, s)
-	c.Pace.Relay, c.Pace.Patience, c.Pace.Dial, c.Pace.Silence = 300*time.Millisecond, 200*time.Millisecond, 300*time.Millisecond, time.Second
+	c.Pace.Relay, c.Pace.Patience, c.Pace.Silence = 300*time.Millisecond, 200*time.Millisecond, time.Second
 	p := open(t, c)
 	state := ready(t, p, spec(t))
 	if err := p.StartCommand(t.Context(), ref(state), berth.CommandSpec{ID: "c", Script: "echo x; sleep 600.5"}); err != nil {

@@ -17,7 +17,8 @@ type Config struct {
 	URL string
 	// Key is the API key, asked for each request: it may be rotated at any time.
 	Key func(ctx context.Context) (berth.SecretValue, error)
-	// Scope is the secret that names of built snapshots are keyed with; see [Scope].
+	// Scope is the secret that names of built snapshots are keyed with. It is the
+	// installation's own and never changes: other names would build all anew.
 	Scope func(ctx context.Context) (berth.SecretValue, error)
 	// Guest is the program cmd/berth-guest for an architecture in Go's words.
 	Guest        func(arch string) ([]byte, error)

@@ -2,6 +2,7 @@ package daytona
 
 import (
 	"context"
+	"maps"
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/sandbox/daytona/daytonaapi"
@@ -90,10 +91,8 @@ func (b *box) fresh(s daytonaapi.Sandbox) daytonaapi.Sandbox {
 	if l == nil || l.sandbox.ID != s.ID || s.Labels[labelWorkspace] != "" {
 		return s
 	}
-	labels := map[string]string{labelWorkspace: l.workspace}
-	for k, v := range s.Labels {
-		labels[k] = v
-	}
+	labels := map[string]string{}
+	maps.Copy(labels, s.Labels)
 	labels[labelWorkspace] = l.workspace
 	s.Labels = labels
 	return s
