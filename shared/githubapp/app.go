@@ -33,6 +33,8 @@ const (
 	renewBefore = 15 * time.Minute
 	// newFor is how long after it was made not every server may know a token.
 	newFor = time.Minute
+	// maxTokens bounds what is kept in memory; more than that are minted again.
+	maxTokens = 4096
 	// gitUser is the user name that goes with an installation token.
 	gitUser = "x-access-token"
 )
@@ -152,6 +154,9 @@ func (a *App) token(ctx context.Context, g github, r repository) (*token, error)
 	a.mu.Lock()
 	s := a.tokens[r.key()]
 	if s == nil {
+		if len(a.tokens) >= maxTokens {
+			clear(a.tokens)
+		}
 		s = &slot{turn: make(chan struct{}, 1)}
 		a.tokens[r.key()] = s
 	}
