@@ -3,11 +3,9 @@ package embedded
 import (
 	"context"
 	"log/slog"
-	"os"
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/control"
-	"github.com/berth-dev/berth/shared/guestbin"
 	"github.com/berth-dev/berth/shared/relay"
 	"github.com/berth-dev/berth/shared/sandbox/daytona"
 	"github.com/berth-dev/berth/shared/sandbox/ssh/plain"
@@ -30,12 +28,7 @@ func openDaytona(o Options, s stores, logger *slog.Logger) (berth.Provider, erro
 		URL: o.Daytona.URL, Installation: s.installation.ID, Clock: o.Clock, Logger: logger,
 		Key:   func(context.Context) (berth.SecretValue, error) { return o.Daytona.Key, nil },
 		Scope: s.records.SnapshotScope,
-		Guest: func(arch string) ([]byte, error) {
-			if o.GuestPath != "" {
-				return os.ReadFile(o.GuestPath)
-			}
-			return guestbin.Binary(arch)
-		},
+		Guest: guestOf(o),
 		Plain: func(shell func(context.Context, berth.SandboxRef) (relay.Shell, error)) daytona.Plain {
 			return plain.Sandboxes{Installation: s.installation.ID, Shell: shell}
 		},

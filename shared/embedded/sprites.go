@@ -3,11 +3,9 @@ package embedded
 import (
 	"context"
 	"log/slog"
-	"os"
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/control"
-	"github.com/berth-dev/berth/shared/guestbin"
 	"github.com/berth-dev/berth/shared/sandbox/sprites"
 )
 
@@ -26,11 +24,6 @@ func openSprites(o Options, s stores, logger *slog.Logger) (berth.Provider, erro
 	return sprites.New(sprites.Config{
 		URL: o.Sprites.URL, Installation: s.installation.ID, Clock: o.Clock, Logger: logger,
 		Token: func(context.Context) (berth.SecretValue, error) { return o.Sprites.Token, nil },
-		Guest: func(arch string) ([]byte, error) {
-			if o.GuestPath != "" {
-				return os.ReadFile(o.GuestPath)
-			}
-			return guestbin.Binary(arch)
-		},
+		Guest: guestOf(o),
 	})
 }
