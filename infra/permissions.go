@@ -25,9 +25,10 @@ const (
 	sweeper        permissionSet = "Sweeper"
 )
 
-// sets are the grants of each set. User secrets are read by the command starter,
-// who also opens shells, alone and written by the secret keeper alone; provider secrets are read by what
-// reaches hosts and providers, and written by the host keeper alone.
+// sets are the grants of each set. User secrets are read by the command starter
+// alone, who also opens shells, and written by the secret keeper alone; provider
+// secrets are read by what reaches hosts and providers, and written by the host
+// keeper alone.
 var sets = map[permissionSet][]grant{
 	nothing:        {},
 	reader:         {readTable},

@@ -3,10 +3,7 @@
 // that plays DynamoDB for it, hashes included.
 package localstack
 
-import (
-	"embed"
-	_ "embed" // the lists
-)
+import "embed"
 
 // Requirements are LocalStack and all that it needs, on Python 3.13.
 //

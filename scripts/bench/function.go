@@ -29,13 +29,13 @@ import (
 
 const benchAccount, benchTable = "000000000000", "berth-bench"
 
-// cloud is an emulator with a table of one environment, and the archives of two
-// functions.
+// cloud is an emulator with a table of one environment, and the archives of three
+// functions: ours and two anchors.
 type cloud struct {
 	emulator          *emulator.Emulator
 	folder            string
 	lambda            *lambda.Client
-	ours, bare, hello []byte // archives
+	ours, bare, hello []byte
 	made              int
 }
 

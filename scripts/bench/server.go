@@ -64,12 +64,12 @@ func (s *server) sandbox(ctx context.Context) (berth.SandboxID, error) {
 	if err := os.MkdirAll(work, 0o755); err != nil {
 		return "", err
 	}
-	keep, stop := true, map[string]any{
+	keep, environment := true, map[string]any{
 		"id": "bench", "provider": "local", "cwd": work,
 		"lifecycle": map[string]any{"preserve": true, "stop_on_terminal": false},
 	}
 	if _, err := s.FindEnvironment(ctx, "bench"); berth.CodeOf(err) == berth.CodeNotFound {
-		if _, err := s.CreateEnvironment(ctx, stop); err != nil {
+		if _, err := s.CreateEnvironment(ctx, environment); err != nil {
 			return "", err
 		}
 	}

@@ -189,7 +189,8 @@ func (g Guest) install(ctx context.Context, sh Shell) error {
 const saysInstalled = "berth-installed"
 
 // installScript writes the program beside its place and moves it there when it
-// is whole and runs. What others left there half an hour ago is removed. A place is tried first with a program of two lines.
+// is whole and runs. A place is tried first with a program of two lines. What
+// others left there half an hour ago is removed.
 func installScript(name, unpack string, size int) string {
 	return `umask 077; for d in ` + places + `; do
 mkdir "$d" 2>/dev/null; [ -d "$d" ] && [ ! -L "$d" ] && [ -O "$d" ] || continue;

@@ -16,9 +16,10 @@ import (
 // Config is what Sandboxes need.
 type Config struct {
 	// Dial connects to the daemon of a sandbox, or to a relay that stands before
-	// it. The daemon's folder is made only when create says so. Errors: not_found when the sandbox does not exist; conflict when it is
-	// stopped from outside; unavailable, after which it is dialled again for a
-	// while; others are told as they are.
+	// it. The daemon's folder is made only when create says so. Errors: not_found
+	// when the sandbox does not exist; conflict when it is stopped from outside;
+	// unavailable, after which it is dialled again for a while; others are told as
+	// they are.
 	Dial func(ctx context.Context, ref berth.SandboxRef, create bool) (io.ReadWriteCloser, error)
 	// Streams says that Dial may be called for further connections while the first
 	// is used: each stream has its own.
