@@ -18,6 +18,7 @@ var built struct {
 // that run at the same time share the file.
 func BuildGuest(t testing.TB) string {
 	t.Helper()
+	bequeathTemp(t)
 	built.Lock()
 	defer built.Unlock()
 	if built.users == 0 {
@@ -25,6 +26,7 @@ func BuildGuest(t testing.TB) string {
 		if err != nil {
 			t.Fatal(err)
 		}
+		Bequeath(t, dir)
 		cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(dir, "berth-guest"), "github.com/berth-dev/berth/cmd/berth-guest")
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOFLAGS=")
 		if out, err := cmd.CombinedOutput(); err != nil {

@@ -57,6 +57,7 @@ func Run(t *testing.T, fixture func(t *testing.T) Fixture) {
 	for _, g := range groups {
 		t.Run(g.name, func(t *testing.T) {
 			t.Parallel()
+			bequeathTemp(t)
 			g.run(t, newSandbox(t, fixture(t)))
 		})
 	}
