@@ -43,6 +43,7 @@ const (
 	maxBearerBytes = 512
 	maxHostText    = 256 // bytes of an address or a version
 	maxHostCPU     = 1 << 16
+	maxHostBytes   = 1 << 60 // of memory or of disk: sums of some hosts do not overflow
 )
 
 var fingerprintPattern = lazyPattern(`^sha256:[0-9a-f]{64}$`)
@@ -94,11 +95,11 @@ func ValidateHostCapacity(c HostCapacity) []Problem {
 	if c.CPU < 1 || c.CPU > maxHostCPU {
 		p.Addf("cpu", "must be whole cores, from 1 to %d", maxHostCPU)
 	}
-	if c.MemoryBytes < 1 {
-		p.Addf("memory_bytes", "must be 1 or more")
+	if c.MemoryBytes < 1 || c.MemoryBytes > maxHostBytes {
+		p.Addf("memory_bytes", "must be bytes, from 1 to %d", int64(maxHostBytes))
 	}
-	if c.DiskBytes < 0 {
-		p.Addf("disk_bytes", "must be 0 or more")
+	if c.DiskBytes < 0 || c.DiskBytes > maxHostBytes {
+		p.Addf("disk_bytes", "must be bytes, from 0 to %d", int64(maxHostBytes))
 	}
 	if c.Architecture != "amd64" && c.Architecture != "arm64" {
 		p.Addf("architecture", "must be amd64 or arm64")
@@ -127,7 +128,7 @@ func CheckHostAddress(address string, loopback bool) error {
 	ip, err := netip.ParseAddr(name)
 	ip = ip.Unmap()
 	switch {
-	case err == nil && (ip.IsUnspecified() || ip.IsMulticast() || ip.IsLinkLocalUnicast()):
+	case err == nil && (ip.Zone() != "" || ip.IsUnspecified() || ip.IsMulticast() || ip.IsLinkLocalUnicast()):
 		return Errorf(CodeInvalid, "must be an address that the server can reach: %s is none", ip.WithZone(""))
 	case loopback:
 		return nil

@@ -122,6 +122,7 @@ func TestAJoinThatIsRefusedSaysWhyAndLeavesTheTokenGood(t *testing.T) {
 			c.err = berth.FieldErrorf(berth.CodeInvalid, "bearer", "is refused")
 		}, berth.CodeInvalid, "bearer", "refused"},
 		"an agent of another installation": {func(c *caller, _ *berth.HostJoin) { c.answer.Installation = "other" }, berth.CodeConflict, "address", "another installation: other"},
+		"what is no agent":                 {func(c *caller, _ *berth.HostJoin) { c.answer = control.HostAnswer{} }, berth.CodeInvalid, "address", "names no installation"},
 		"a provider that it does not serve": {
 			func(c *caller, _ *berth.HostJoin) { delete(c.answer.Providers, docker) },
 			berth.CodeInvalid, "providers[0]", "is not served",
@@ -174,7 +175,7 @@ func TestAnAddressThatOnlyTheHostUnderstandsIsRefused(t *testing.T) {
 	for _, address := range []string{
 		"", "10.0.0.7:7443", "http://10.0.0.7:7443", "https://", "https://user@10.0.0.7", "https://10.0.0.7/path", "https://10.0.0.7?x=y", "https://10.0.0.7:0",
 		"https://10.0.0.7:99999", "https://10.0.0.7:", "https://127.0.0.1:7443", "https://localhost:7443", "https://LOCALHOST.:7443", "https://a.localhost", "https://[::1]:7443",
-		"https://0.0.0.0:7443", "https://169.254.169.254", "https://[fe80::1]:7443", "https://[fe80::1%25eth0]:7443", "https://224.0.0.1", "https://[::ffff:127.0.0.1]:7443",
+		"https://0.0.0.0:7443", "https://169.254.169.254", "https://[fe80::1]:7443", "https://[fe80::1%25eth0]:7443", "https://[fd00::1%25eth0]:7443", "https://224.0.0.1", "https://[::ffff:127.0.0.1]:7443",
 	} {
 		j := join(token)
 		j.Address = address
@@ -209,6 +210,13 @@ func TestATokenIsGoodOnceAndForTenMinutesAndNotAfterRemoval(t *testing.T) {
 	wantCode(t, "a token twice", err, berth.CodeConflict)
 	if !strings.Contains(err.Error(), "was used") || p.bearer("eu-1") == "" {
 		t.Errorf("the second join says %v, and the bearer is %q", err, p.bearer("eu-1"))
+	}
+
+	_, err = p.JoinHost(t.Context(), join("bthj_never"))
+	wantCode(t, "a token that was never one", err, berth.CodeUnauthenticated)
+	var e *berth.Error
+	if !errors.As(err, &e) || !strings.Contains(e.Remediation, "berth host add") {
+		t.Errorf("what to do about it is %q, want where another comes from", e.Remediation)
 	}
 
 	gone := p.add("gone")
@@ -258,6 +266,54 @@ func TestAJoinOnTheWayKeepsOthersOut(t *testing.T) {
 	}
 	if p.bearer("eu-1") != strings.Repeat("b", 43) {
 		t.Errorf("the bearer is %q", p.bearer("eu-1"))
+	}
+}
+
+func TestASlowJoinOfARemovedHostLeavesTheBearerOfTheNewOneAlone(t *testing.T) {
+	t.Parallel()
+	for name, refuses := range map[string]error{
+		"one that would be accepted": nil,
+		"one that is refused":        berth.FieldErrorf(berth.CodeInvalid, "address", "cannot be called back"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, c, _ := hosting(t)
+			leaked := p.add("eu-1")
+			c.during = func() {
+				c.during = nil
+				if err := p.RemoveHost(t.Context(), "eu-1", false); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := p.JoinHost(t.Context(), join(p.add("eu-1"))); err != nil {
+					t.Fatal(err)
+				}
+				c.err = refuses
+			}
+			slow := join(leaked)
+			slow.Bearer, slow.Fingerprint = strings.Repeat("x", 43), "sha256:"+strings.Repeat("0b", 32)
+			if _, err := p.JoinHost(t.Context(), slow); berth.CodeOf(err) == "" {
+				t.Error("the token of a removed host was good")
+			}
+			if p.bearer("eu-1") != strings.Repeat("b", 43) {
+				t.Errorf("the bearer is %q, want that of the host that has joined", p.bearer("eu-1"))
+			}
+		})
+	}
+}
+
+func TestARefusedJoinOfAHostThatWasRemovedKeepsNoBearer(t *testing.T) {
+	t.Parallel()
+	p, c, _ := hosting(t)
+	token := p.add("eu-1")
+	c.during = func() {
+		if err := p.RemoveHost(t.Context(), "eu-1", false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := p.JoinHost(t.Context(), join(token))
+	wantCode(t, "joining as a host that was removed meanwhile", err, berth.CodeConflict)
+	if p.bearer("eu-1") != "" {
+		t.Errorf("the bearer %q is kept", p.bearer("eu-1"))
 	}
 }
 

@@ -82,6 +82,11 @@ func (p *Plane) JoinHost(ctx context.Context, join berth.HostJoin) (joined berth
 	if err := p.checkAnswer(join, answer); err != nil {
 		return joined, err
 	}
+	if others, err := p.claimedByOthers(ctx, host); err != nil {
+		return joined, err
+	} else if others {
+		return joined, berth.FieldErrorf(berth.CodeConflict, "token", "counts no more: host %s was added anew in the meantime", claim.Host)
+	}
 	if err := p.Secrets.Put(ctx, berth.HostSecret(claim.Host), call.Bearer); err != nil {
 		return joined, berth.Wrap(err, "keeping the bearer of host "+string(claim.Host))
 	}
@@ -107,6 +112,9 @@ func (p *Plane) checkTwin(ctx context.Context, id berth.HostID, join berth.HostJ
 
 // checkAnswer compares what the agent says with what it joined with.
 func (p *Plane) checkAnswer(join berth.HostJoin, answer HostAnswer) error {
+	if answer.Installation == "" {
+		return berth.FieldErrorf(berth.CodeInvalid, "address", "does not answer as a host agent does: it names no installation")
+	}
 	if answer.Installation != p.Installation {
 		return &berth.Error{
 			Code: berth.CodeConflict, Field: "address", Message: "the agent there belongs to another installation: " + string(answer.Installation),
@@ -157,12 +165,30 @@ func mergedLabels(own, added map[string]string) map[string]string {
 	return all
 }
 
+// claimedByOthers reports whether the host that a join has claimed was removed and
+// added again since, or has joined: the bearer under its name is another's then.
+// host is as ClaimJoin returned it.
+func (p *Plane) claimedByOthers(ctx context.Context, host records.StoredHost) (bool, error) {
+	now, err := p.Records.FindHost(ctx, host.ID)
+	if berth.CodeOf(err) == berth.CodeNotFound {
+		return false, nil
+	}
+	return err == nil && (now.Version != host.Version || now.JoinHash != host.JoinHash), err
+}
+
 // refuseJoin undoes what a join has done so far. While its claim lasts nobody else
-// has stored a bearer under the name.
+// stores a bearer under the name, unless the host was removed and added anew.
 func (p *Plane) refuseJoin(ctx context.Context, host records.StoredHost) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
 	defer cancel()
-	if err := p.Secrets.Delete(ctx, berth.HostSecret(host.ID)); err != nil {
+	others, err := p.claimedByOthers(ctx, host)
+	if others {
+		return
+	}
+	if err == nil {
+		err = p.Secrets.Delete(ctx, berth.HostSecret(host.ID))
+	}
+	if err != nil {
 		p.Logger.Warn("the bearer of a host that was refused is still kept", "host", string(host.ID), "error", err)
 	}
 	if err := p.Records.ReleaseJoin(ctx, host); err != nil {

@@ -173,6 +173,8 @@ func TestEveryFaultOfAHostsRequestIsNamedAtOnce(t *testing.T) {
 			[]string{"address", "fingerprint", "bearer", "providers", "cpu", "memory_bytes", "architecture", "version"},
 			"POST /hosts/join", `{}`, "Authorization: ")
 		c.wantProblem(berth.CodeInvalid, []string{"cpu", "memory_bytes", "architecture", "version"}, "POST /hosts/eu-1/heartbeat", `{}`, key)
+		absurd := `{"cpu":65537,"memory_bytes":9223372036854775807,"disk_bytes":9223372036854775807,"architecture":"amd64","version":"1"}`
+		c.wantProblem(berth.CodeInvalid, []string{"cpu", "memory_bytes", "disk_bytes"}, "POST /hosts/eu-1/heartbeat", absurd, key)
 		c.wantProblem(berth.CodeInvalid, []string{"draining"}, "POST /hosts/eu-1/drain", `{}`)
 		c.wantProblem(berth.CodeInvalid, []string{"query.force"}, "DELETE /hosts/eu-1?force=yes", "")
 		c.wantProblem(berth.CodeNotFound, []string{"path.id"}, "POST /hosts/eu-9/drain", `{"draining":true}`)

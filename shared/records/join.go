@@ -67,7 +67,10 @@ func (s *Store) ClaimJoin(ctx context.Context, hash string, until time.Time) (jo
 		join = Join{}
 		version, err := s.find(ctx, pkJoin, hash, &join)
 		if isNotFound(err) {
-			return berth.FieldErrorf(berth.CodeUnauthenticated, "token", "is not known: it was never a join token of this server, or it is long gone")
+			return &berth.Error{
+				Code: berth.CodeUnauthenticated, Field: "token", Message: "is not known: it was never a join token of this server, or it is long gone",
+				Remediation: "Check the server's URL, and that the token is whole; or have another one made: berth host add NAME",
+			}
 		}
 		if err != nil {
 			return err

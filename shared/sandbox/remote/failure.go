@@ -63,7 +63,7 @@ func (p *Provider) unavailable(what string, cause error) *berth.Error {
 func (p *Provider) refused(resp *http.Response, body []byte) error {
 	if media(resp.Header) == agentapi.MediaProblem {
 		if problem, ok := agentapi.ReadProblem(body); ok {
-			return problem.Err()
+			return plainError(problem.Err())
 		}
 	}
 	return p.foreign(strconv.Itoa(resp.StatusCode))

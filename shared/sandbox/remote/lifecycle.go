@@ -91,5 +91,5 @@ func (p *Provider) List(ctx context.Context) ([]berth.SandboxState, error) {
 func (p *Provider) Health(ctx context.Context) (agentapi.Health, error) {
 	var h agentapi.Health
 	err := p.exchange(ctx, p.call(http.MethodGet, agentapi.HealthPath, berth.SandboxRef{}), nil, &h)
-	return h, err
+	return plainHealth(h), err
 }
