@@ -35,7 +35,7 @@ The server is told an address, the fingerprint of the agent's certificate and a
 bearer token, and calls that address back before it accepts. The agent listens
 meanwhile, and ends: run ` + "`berth-agent serve`" + ` afterwards, as a service, or let --serve
 go on with it. What this machine needs for its sandboxes is said to serve.`,
-		Example: `  berth-agent join https://abc123.execute-api.eu-west-1.amazonaws.com/prod --token T --label zone=a
+		Example: `  berth-agent join https://abc123.execute-api.eu-west-1.amazonaws.com/v1 --token T --label zone=a
   berth-agent join https://berth.example.com --token - --address https://203.0.113.7:7443 <token.txt
   berth-agent join http://127.0.0.1:8080 --token T --serve`,
 		Args: func(cmd *cobra.Command, args []string) error {

@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"net/url"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/credentials"
 	"github.com/berth-dev/berth/shared/terminal"
 )
 
@@ -57,6 +59,9 @@ func (a *app) hostAdd(ctx context.Context, cmd *cobra.Command, name string, f ho
 		return err
 	}
 	a.note("host %s may join until %s, once; run this on it:", token.Host.ID, terminal.Clean(token.ExpiresAt.Local().Format("15:04:05")))
+	if u, err := url.Parse(c.Server()); err == nil && credentials.IsLoopback(u.Hostname()) {
+		a.note("%s leads to this machine alone, and must stay the same: a host elsewhere needs the URL at which it reaches the server", terminal.Clean(c.Server()))
+	}
 	if f.asJSON {
 		return a.printJSON(token)
 	}

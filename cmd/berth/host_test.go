@@ -18,7 +18,7 @@ func TestAddingAHostPrintsTheCommandToRunOnItAlone(t *testing.T) {
 	if want := "berth-agent join " + f.URL + " --token bthj_token\n"; r.stdout != want {
 		t.Errorf("stdout = %q, want %q", r.stdout, want)
 	}
-	mustContain(t, "stderr", r.stderr, "host eu-1", "once")
+	mustContain(t, "stderr", r.stderr, "host eu-1", "once", "this machine alone") // the fake is on a loopback address
 	mustNotContain(t, "stderr", r.stderr, "bthj_token")
 	if diff := cmp.Diff(map[string]string{"zone": "a", "note": "a=b"}, f.hosts[0].Labels); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
@@ -63,6 +63,7 @@ func TestHostsAreListedShownDrainedAndRemoved(t *testing.T) {
 	if r := c.run("host", "rm", "eu-1"); r.status != 5 || len(f.hosts) != 2 {
 		t.Errorf("removing a host with sandboxes = %d, want 5", r.status)
 	}
+	mustContain(t, "a host that is none", c.run("host", "show", "eu-9").stderr, "berth host list")
 	c.ok("host", "rm", "eu-2")
 	c.ok("host", "rm", "--force", "eu-1")
 	if len(f.hosts) > 0 {

@@ -28,7 +28,7 @@ to that server alone.
 
 Contexts are kept in $XDG_CONFIG_HOME/berth/` + credentials.FileName + `, which only you can read.
 Logging in again replaces the key.`,
-		Example: `  berth login https://abc123.execute-api.eu-west-1.amazonaws.com/prod --name prod
+		Example: `  berth login https://abc123.execute-api.eu-west-1.amazonaws.com/v1 --name prod
   berth login https://berth.example.com --from-file key.txt`,
 		Args:              loginArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,

@@ -34,6 +34,7 @@ var lists = []struct{ noun, command string }{
 	{"secret ", "`berth secret list`"},
 	{"variable ", "`berth var list`"},
 	{"key ", "`berth key list`"},
+	{"host ", "`berth host list`"},
 	{"context ", "`berth context list`"},
 }
 
