@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package exetest is a stand-in for exe.dev: a lobby that takes its commands over
 // SSH, and VMs that are real OpenSSH servers, each with a home of its own. It
 // behaves as the service does, and can be told to misbehave.

@@ -1,12 +1,16 @@
+//go:build linux
+
 package exetest
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"regexp"
 	"strconv"
 	"time"
 
+	"github.com/berth-dev/berth/shared/guest/proctree"
 	"github.com/berth-dev/berth/shared/shell/sshdtest"
 )
 
@@ -34,15 +38,28 @@ func (s *Server) start(v *VM, f Faults) {
 	}
 }
 
-// remove ends the VM with all that runs in it: its home is gone, and its
-// processes end when they see that.
+// remove ends the VM with all that runs in it, at once as one that is switched off:
+// guests would see that their folder is gone, but in their own time.
 func (v *VM) remove() {
 	v.SSH.Refuse(true)
 	v.SSH.Cut()
 	_ = os.RemoveAll(v.SSH.Home)
-	for deadline := time.Now().Add(30 * time.Second); len(v.Processes()) > 0 && time.Now().Before(deadline); {
-		time.Sleep(100 * time.Millisecond)
-	}
+	tags := map[proctree.Tag]bool{} // of the guests seen: their commands are found by them when they are gone
+	proctree.End(context.Background(), proctree.Ending{Limit: 30 * time.Second, Find: func(all []proctree.Process) (left []proctree.Process) {
+		for _, pid := range v.Processes() {
+			left = append(left, proctree.Below(all, pid)...)
+			if p, ok := proctree.Read(pid); ok {
+				left = append(left, p)
+			}
+			if tag := proctree.TagOf(pid); tag != 0 {
+				tags[tag-tag%proctree.TagRange] = true
+			}
+		}
+		for tag := range tags {
+			left = append(left, proctree.Tagged(all, tag, 0)...)
+		}
+		return left
+	}})
 }
 
 // Processes are those of the VM's sandboxes that live.
