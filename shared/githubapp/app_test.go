@@ -181,7 +181,7 @@ func TestARenamedPrivateRepositoryIsFoundByItsID(t *testing.T) {
 	}
 }
 
-func TestAnErrorSaysWhatToDo(t *testing.T) {
+func TestAnErrorSaysHowToMendIt(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		repository githubtest.Repository

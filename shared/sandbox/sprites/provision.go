@@ -166,8 +166,8 @@ func (p *Provider) label(ctx context.Context, name string, change func([]string)
 		if err != nil {
 			return berth.Wrap(err, "reading the labels of sprite "+name)
 		}
-		labels, todo := change(s.Labels)
-		if !todo {
+		labels, due := change(s.Labels)
+		if !due {
 			return nil
 		}
 		if err := p.api.SetLabels(ctx, name, labels); err != nil {
