@@ -149,7 +149,11 @@ func (a *app) token(e endpoint) (string, error) {
 	if e.context != nil {
 		return string(e.context.Key.Reveal()), nil
 	}
-	if token := a.env["BERTH_TOKEN"]; token != "" && a.tokenIsFor(e) {
+	// A token out of a file often has its newline, which no header can hold.
+	if token := strings.TrimSpace(a.env["BERTH_TOKEN"]); token != "" && a.tokenIsFor(e) {
+		if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+			return "", berth.Errorf(berth.CodeInvalid, "BERTH_TOKEN is not one token: it has white space or other characters that a header cannot hold")
+		}
 		return token, nil
 	}
 	file, err := a.credentials()

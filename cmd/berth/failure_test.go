@@ -220,3 +220,20 @@ func TestEveryCodeHasARemedyForPeople(t *testing.T) {
 		}
 	}
 }
+
+func TestATokenWithItsFilesNewlineIsTakenAndOneWithOthersInItIsNamed(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	c := newCLI(t, f.URL)
+	c.env["BERTH_TOKEN"] = "test-token\r\n"
+	c.ok("host", "list")
+	before := len(f.requests)
+	for _, token := range []string{"test-token\nother", "test token", "tok\x00en", "tök"} {
+		c.env["BERTH_TOKEN"] = token
+		r := c.run("host", "list")
+		if r.status != 2 || len(f.requests) != before {
+			t.Errorf("%q: status %d after %q, want 2 and no request", token, r.status, f.requests[before:])
+		}
+		mustContain(t, "the error", r.stderr, "BERTH_TOKEN")
+	}
+}
