@@ -19,6 +19,7 @@ type Cell struct {
 	Effect Effect
 	Text   string
 	Note   string
+	When   Condition // a warning or an error is told only then; empty is always
 }
 
 // Condition narrows a row to some environments, by name; see [Conditions].
@@ -31,6 +32,7 @@ const (
 	MoreThanTenCIDRs  Condition = "more than 10 networks"
 	HasIPv6           Condition = "with an IPv6 network"
 	CopiesLocalFiles  Condition = "that copies a local file"
+	OtherThanHosts    Condition = "with labels that choose no host"
 )
 
 // MappingRow is one line of the mapping: a field, or a field with one value,
@@ -83,6 +85,9 @@ func CheckMapping(e Environment) (warnings, errors []Problem) {
 	for _, r := range Mapping() {
 		cell := r.Cells[e.Provider]
 		if cell.Effect != EffectWarning && cell.Effect != EffectError || !r.Matches(e) {
+			continue
+		}
+		if cell.When != "" && !Conditions[cell.When](e) {
 			continue
 		}
 		if said[r.Field+cell.Text] {

@@ -17,6 +17,7 @@ var Conditions = map[Condition]func(Environment) bool{
 		_, file := LocalCopy(e.Image.Dockerfile.Value)
 		return file != ""
 	},
+	OtherThanHosts:   func(e Environment) bool { return len(HostLabels(e)) < len(e.Labels) },
 	MoreThanTenCIDRs: func(e Environment) bool { return len(e.Network.Allow) > MaxDaytonaNetworks },
 	HasIPv6: func(e Environment) bool {
 		for _, cidr := range e.Network.Allow {

@@ -94,7 +94,7 @@ func Mapping() []MappingRow {
 		}),
 		row("labels", cells{
 			ProviderLocal:   warned("are ignored: the local provider has nothing to put labels on"),
-			ProviderDocker:  warned("are ignored: the docker provider labels containers with berth's own labels alone"),
+			ProviderDocker:  besidesHosts("are ignored, but for those that begin with host.: the docker provider labels containers with berth's own labels alone"),
 			ProviderDaytona: mapped("Daytona labels", "beside berth's own"),
 			ProviderSSH:     warned("are ignored: the ssh provider has nothing to put labels on"),
 			ProviderExe:     warned("are ignored: the exe provider sets berth's own tags alone"),
@@ -139,5 +139,10 @@ func when(field string, w Condition, c cells) MappingRow {
 
 func mapped(to, note string) Cell { return Cell{Effect: EffectMapped, Text: to, Note: note} }
 func warned(message string) Cell  { return Cell{Effect: EffectWarning, Text: message} }
+
+func besidesHosts(message string) Cell {
+	return Cell{Effect: EffectWarning, Text: message, When: OtherThanHosts}
+}
+
 func refused(message string) Cell { return Cell{Effect: EffectError, Text: message} }
 func ignored() Cell               { return Cell{Effect: EffectIgnored} }

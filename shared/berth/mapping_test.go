@@ -74,7 +74,7 @@ var told = []struct {
 	{"docker", "`resources.memory`, below 6 MiB", "error", "resources.memory", "is below 6 MiB, the least that a Docker engine takes"},
 	{"docker", "`resources.disk`", "warning", "resources.disk", "is ignored: the docker provider sets no disk limit"},
 	{"docker", "`network.mode = \"cidr_allow_list\"`", "error", "network.mode", "the docker provider cannot restrict the network to CIDRs; use daytona, or network.mode = block"},
-	{"docker", "`labels`", "warning", "labels", "are ignored: the docker provider labels containers with berth's own labels alone"},
+	{"docker", "`labels`", "warning", "labels", "are ignored, but for those that begin with host.: the docker provider labels containers with berth's own labels alone"},
 	{"docker", "`lifecycle.auto_stop`", "warning", "lifecycle.auto_stop", "is ignored: the docker provider does not stop idle containers"},
 	{"docker", "`cwd`", "warning", "cwd", "is ignored: the docker provider has its own workspace; use run.working_dir for a directory in it"},
 	{"docker", "`daytona`", "error", "daytona", "is for provider daytona alone, and this environment's provider is docker"},
@@ -249,6 +249,7 @@ func TestMappedAndIgnoredFieldsAreSilent(t *testing.T) {
 		"docker": func(e *berth.Environment) {
 			e.Image.Docker, e.Network.Mode = ptr("debian"), berth.NetworkBlock
 			e.Resources = berth.Resources{CPU: ptr(1), Memory: ptr(berth.Size("6MiB"))}
+			e.Labels = map[string]string{"host.zone": "a"} // chooses its hosts
 			e.Docker = &berth.DockerOptions{ExtraMounts: []string{"/a:/a"}, NetworkMode: "none", AutoPull: ptr(false), PoolSize: 2}
 		},
 		"daytona": func(e *berth.Environment) {
