@@ -50,6 +50,8 @@ func testStreams(t *testing.T, s *sandbox) {
 	t.Run("the interrupt key reaches the job in front alone", func(t *testing.T) {
 		t.Parallel()
 		p := s.shell(t, berth.StreamSpec{})
+		p.typed("echo $((20+2))-up\n")
+		p.until("22-up\r\n") // a shell that only begins would die of the key
 		p.typed("sleep 600; echo \"status $?\"\n")
 		// The key may come before the job is in front, and takes with it what is typed
 		// before the shell reads again.
