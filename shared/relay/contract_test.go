@@ -15,6 +15,9 @@ import (
 )
 
 func TestARelayKeepsTheContractOfProviders(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the contract of providers starts hundreds of processes: run without -short")
+	}
 	t.Parallel()
 	guest := sandboxtest.BuildGuest(t)
 	for _, base64 := range []bool{false, true} {

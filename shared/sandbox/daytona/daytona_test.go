@@ -89,6 +89,9 @@ func spec(testing.TB) berth.SandboxSpec {
 }
 
 func TestDaytonaKeepsTheContractOfProviders(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the contract of providers starts hundreds of processes: run without -short")
+	}
 	t.Parallel()
 	sandboxtest.Run(t, func(t *testing.T) sandboxtest.Fixture {
 		s := daytonatest.New(t, daytonatest.Config{KillTrees: true})

@@ -13,6 +13,9 @@ import (
 )
 
 func TestExeKeepsTheContractOfProviders(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the contract of providers starts hundreds of processes: run without -short")
+	}
 	t.Parallel()
 	sandboxtest.Run(t, func(t *testing.T) sandboxtest.Fixture {
 		r := newRig(t, nil)

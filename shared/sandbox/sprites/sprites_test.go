@@ -72,6 +72,9 @@ func open(t testing.TB, config sprites.Config) *sprites.Provider {
 }
 
 func TestSpritesKeepTheContractOfProviders(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the contract of providers starts hundreds of processes: run without -short")
+	}
 	t.Parallel()
 	for _, c := range []struct {
 		name    string
@@ -81,9 +84,6 @@ func TestSpritesKeepTheContractOfProviders(t *testing.T) {
 		{"that exists", &berth.SpritesOptions{Name: "mine"}},
 	} {
 		t.Run("a sprite "+c.name, func(t *testing.T) { // one after the other: memory is counted
-			if testing.Short() && c.options != nil {
-				t.Skip("the whole suite again takes its time; run without -short")
-			}
 			sandboxtest.Run(t, func(t *testing.T) sandboxtest.Fixture { return fixture(t, c.options) })
 		})
 	}

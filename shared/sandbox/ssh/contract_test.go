@@ -13,6 +13,9 @@ import (
 )
 
 func TestSSHKeepsTheContractOfProviders(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the contract of providers starts hundreds of processes: run without -short")
+	}
 	t.Parallel()
 	for transport := range transports {
 		t.Run(transport, func(t *testing.T) {
