@@ -253,7 +253,7 @@ func (n *Native) Run(ctx context.Context, line string, stdin io.Reader) ([]byte,
 	var exit *ssh.ExitError
 	switch {
 	case err == nil:
-		return stdout.Bytes(), nil
+		return stdout.whole()
 	case errors.As(err, &exit):
 		return stdout.Bytes(), &relay.StatusError{Status: exit.ExitStatus(), Stderr: stderr.String()}
 	}

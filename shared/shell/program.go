@@ -143,7 +143,7 @@ func (p *Program) Run(ctx context.Context, line string, stdin io.Reader) ([]byte
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
-		return stdout.Bytes(), nil
+		return stdout.whole()
 	case errors.As(err, &exit) && exit.ExitCode() >= 0 && exit.ExitCode() != sshFailed:
 		return stdout.Bytes(), &relay.StatusError{Status: exit.ExitCode(), Stderr: stderr.String()}
 	}
@@ -151,7 +151,7 @@ func (p *Program) Run(ctx context.Context, line string, stdin io.Reader) ([]byte
 }
 
 const (
-	maxOutput = 1 << 20
+	maxOutput = 4 << 20
 	maxStderr = 16 << 10
 )
 
@@ -218,14 +218,15 @@ func contextError(ctx context.Context) error {
 type tail struct {
 	most int
 
-	mu   sync.Mutex // guards kept
-	kept []byte
+	mu      sync.Mutex // guards what follows
+	kept    []byte
+	written int64
 }
 
 func (t *tail) Write(b []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.kept = append(t.kept, b...)
+	t.kept, t.written = append(t.kept, b...), t.written+int64(len(b))
 	if len(t.kept) > 2*t.most {
 		t.kept = append(t.kept[:0:0], t.kept[len(t.kept)-t.most:]...)
 	}
@@ -236,6 +237,16 @@ func (t *tail) Bytes() []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return append([]byte(nil), t.kept[max(0, len(t.kept)-t.most):]...)
+}
+
+// whole is everything that was written. Error: too_large when that is more than
+// is kept, as an answer without its beginning would pass for another one.
+func (t *tail) whole() ([]byte, error) {
+	b := t.Bytes()
+	if int64(len(b)) < t.written {
+		return nil, berth.Errorf(berth.CodeTooLarge, "the machine answered %d bytes, more than the %d that are taken", t.written, t.most)
+	}
+	return b, nil
 }
 
 func (t *tail) String() string { return string(t.Bytes()) }

@@ -169,7 +169,16 @@ func withoutConnection(environ []string) []string {
 
 // lastLine is what a daemon that did not come up said last.
 func lastLine(root string) string {
-	b, err := os.ReadFile(filepath.Join(root, logName))
+	f, err := os.Open(filepath.Join(root, logName))
+	if err != nil {
+		return err.Error()
+	}
+	defer f.Close()
+	const most = 4 << 10
+	if end, err := f.Seek(0, io.SeekEnd); err == nil {
+		_, _ = f.Seek(max(0, end-most), io.SeekStart) // a log is read from its beginning at worst
+	}
+	b, err := io.ReadAll(io.LimitReader(f, most))
 	if err != nil {
 		return err.Error()
 	}

@@ -243,10 +243,14 @@ func (p *Provider) Destroy(ctx context.Context, ref berth.SandboxRef) error {
 	return nil
 }
 
+// removals are how often a sandbox that Daytona still shows is deleted again, each
+// time with Pace.Gone for it to go.
+const removals = 5
+
 // remove deletes whatever there is of a sandbox of ours. It may be called again
-// after any failure.
+// after any failure. Error: unavailable when Daytona goes on showing it.
 func (p *Provider) remove(ctx context.Context, ref berth.SandboxRef) error {
-	for {
+	for range removals {
 		s, err := p.find(ctx, ref)
 		if isNotFound(err) {
 			return nil
@@ -264,6 +268,7 @@ func (p *Provider) remove(ctx context.Context, ref berth.SandboxRef) error {
 			ref.Ref = ""
 		}
 	}
+	return berth.Errorf(berth.CodeUnavailable, "Daytona took the deletion of the sandbox %d times and still shows it", removals)
 }
 
 // untilGone gives Daytona a moment to delete.

@@ -21,6 +21,7 @@ const (
 	bufferBytes = 64 << 10
 	// continueTime is how long a large body waits for the agent to want it.
 	continueTime = 5 * time.Second
+	headerBytes  = 64 << 10 // of an answer; Go's own limit is 10 MB
 )
 
 // transport speaks HTTP/1.1: a body of output passes through it with fewer
@@ -34,6 +35,7 @@ func (p *Provider) transport(keep bool) *http.Transport {
 		Protocols: protocols, DisableKeepAlives: !keep, DisableCompression: true,
 		MaxIdleConns: idleMost, MaxIdleConnsPerHost: idleMost, IdleConnTimeout: idleTime,
 		ReadBufferSize: bufferBytes, WriteBufferSize: bufferBytes, ExpectContinueTimeout: continueTime,
+		MaxResponseHeaderBytes: headerBytes,
 	}
 }
 
