@@ -137,6 +137,9 @@ func connect(t testing.TB, config remote.Config) *remote.Provider {
 }
 
 func TestRemoteKeepsTheContractOfProviders(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the contract of providers starts hundreds of processes: run without -short")
+	}
 	t.Parallel()
 	sandboxtest.Run(t, func(t *testing.T) sandboxtest.Fixture {
 		a := startLocal(t)

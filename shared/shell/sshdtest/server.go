@@ -45,7 +45,7 @@ type Server struct {
 const Alias = "box"
 
 // Start runs a server until the test ends. Each of options is a line of
-// sshd_config. It skips where no sshd is installed, and fails where
+// sshd_config. It skips with -short and where no sshd is installed, and fails where
 // BERTH_REQUIRE names sshd.
 func Start(t testing.TB, options ...string) *Server {
 	t.Helper()
@@ -60,6 +60,9 @@ func StartFor(t testing.TB, owner *Server) *Server {
 
 func start(t testing.TB, owner *Server, options []string) *Server {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("starts OpenSSH's server: run without -short")
+	}
 	sshd := find(t)
 	current, err := user.Current()
 	if err != nil {
