@@ -129,7 +129,7 @@ func TestAShellWhosePersonIsGoneIsEndedWithAllItStarted(t *testing.T) {
 	}
 }
 
-func TestAShellWithoutATerminalIsRefusedWithWhatToDo(t *testing.T) {
+func TestAShellWithoutATerminalIsRefusedWithARemedy(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	id := m.live()

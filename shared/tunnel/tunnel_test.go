@@ -225,7 +225,7 @@ func TestAnotherCertificateGetsNoTicket(t *testing.T) {
 	s.refused("a fingerprint without TLS", ticket, berth.CodeInvalid)
 }
 
-func TestAnAddressThatIsNotReachedIsToldWithWhatToDo(t *testing.T) {
+func TestAnAddressThatIsNotReachedIsToldWithARemedy(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
