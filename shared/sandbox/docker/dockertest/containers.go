@@ -3,6 +3,7 @@ package dockertest
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
@@ -54,11 +55,19 @@ func labelled(t testing.TB, api *client.Client, id berth.InstallationID) []conta
 	return found
 }
 
+// probeEnd bounds how long a server's probe of the engine may take: it was started
+// with the server, and ends by itself.
+const probeEnd = time.Minute
+
 // NoneLeft fails the test when an installation left containers behind, and
 // removes them.
 func NoneLeft(t testing.TB, api *client.Client, id berth.InstallationID) {
 	t.Helper()
-	for _, c := range labelled(t, api, id) {
+	left := labelled(t, api, id)
+	for end := time.Now().Add(probeEnd); len(left) > len(Containers(t, api, id)) && time.Now().Before(end); left = labelled(t, api, id) {
+		time.Sleep(50 * time.Millisecond)
+	}
+	for _, c := range left {
 		t.Errorf("container %s is left", c.Name)
 		_, err := api.ContainerRemove(context.WithoutCancel(t.Context()), c.ID, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
 		if err != nil {
