@@ -102,15 +102,16 @@ func (f *Fleet) Off() string {
 	return why
 }
 
-// anyJoined reports whether there are hosts, by what was seen last unless that is
-// too old. The table is asked without the lock, which every call to a host needs.
+// anyJoined reports whether there are hosts. That there are some is believed for a
+// while; that there are none is not, so that a run may follow the first join at once.
+// The table is asked without the lock, which every call to a host needs.
 func (f *Fleet) anyJoined() (bool, error) {
 	now := f.config.Clock.Now()
 	f.mu.Lock()
 	joined, looked := f.joined, f.looked
 	f.mu.Unlock()
-	if !looked.IsZero() && now.Sub(looked) < lookEvery {
-		return joined, nil
+	if joined && now.Sub(looked) < lookEvery {
+		return true, nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lookTime)
 	defer cancel()

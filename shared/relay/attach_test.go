@@ -37,14 +37,17 @@ func (h *hub) run() {
 	buf := make([]byte, 8<<10)
 	for {
 		n, err := h.out.Read(buf)
-		if err != nil {
-			return
-		}
 		h.mu.Lock()
 		conns := append([]net.Conn(nil), h.tell...)
 		h.mu.Unlock()
 		for _, c := range conns {
 			_, _ = c.Write(buf[:n])
+			if err != nil {
+				_ = c.Close() // after all that the process has said
+			}
+		}
+		if err != nil {
+			return
 		}
 	}
 }
@@ -62,7 +65,7 @@ func (h *hub) attach() io.ReadWriteCloser {
 				break
 			}
 			if _, err := h.in.Write(buf[:n]); err != nil {
-				break
+				return // the process has ended; its last words may be on their way
 			}
 		}
 		ours.Close()

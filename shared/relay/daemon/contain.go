@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
@@ -56,18 +57,26 @@ func Contain(config ContainConfig) error {
 		return err
 	}
 	agent.Expect(os.Getpid())
-	server := NewServer(func() (*hostagent.Sandbox, error) { return agent, nil }, contained{agent})
+	halting := new(atomic.Int64)
+	server := NewServer(func() (*hostagent.Sandbox, error) { return agent, nil }, contained{agent, halting})
 	if err := server.openDoor(filepath.Join(config.Root, wire.ContainedDoor)); err != nil {
 		return err
 	}
 	go server.ServePackets(boot.Start, config.In, config.Out)
 	config.Guest.Dir, config.Guest.SandboxStart, config.Guest.Init = link, boot.Start, true
 	err = guest.Run(config.Guest)
+	// Who asked the guest to end hears that it did before others hear that it is gone.
+	untilNone(halting)
 	agent.End()
-	for deadline := time.Now().Add(lastAnswers); server.answering.Load() > 0 && time.Now().Before(deadline); {
+	untilNone(&server.answering)
+	return err
+}
+
+// untilNone waits until a count is 0, for lastAnswers at most.
+func untilNone(count *atomic.Int64) {
+	for deadline := time.Now().Add(lastAnswers); count.Load() > 0 && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
 	}
-	return err
 }
 
 type boot struct{ wire.Boot }
@@ -99,7 +108,11 @@ func (b boot) lostExit(start string) *berth.Exit {
 }
 
 // contained is the life of a sandbox that is made and started from outside.
-type contained struct{ agent *hostagent.Sandbox }
+type contained struct {
+	agent *hostagent.Sandbox
+	// halting is how many ask the guest to end and have not heard yet that it does.
+	halting *atomic.Int64
+}
 
 var errOutside = berth.Errorf(berth.CodeUnsupported, "this sandbox is made and ended from outside")
 
@@ -111,7 +124,11 @@ func (contained) Describe(context.Context) (berth.SandboxState, error) {
 	return berth.SandboxState{}, errOutside
 }
 
-func (c contained) Halt(ctx context.Context) error { return c.agent.Stop(ctx) }
+func (c contained) Halt(ctx context.Context) error {
+	c.halting.Add(1)
+	defer c.halting.Add(-1)
+	return c.agent.Stop(ctx)
+}
 
 func (contained) Resume(context.Context) (berth.SandboxState, error) {
 	return berth.SandboxState{}, errOutside
