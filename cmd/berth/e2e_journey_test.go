@@ -46,14 +46,21 @@ type traveller struct {
 func journey(t *testing.T, s site) {
 	dockertest.Image(t, dockertest.Debian)
 	j := arrive(t, s)
-	t.Run("a run of a repository on a host that joined", j.runsARepository)
-	t.Run("berth run ends as its command does", j.runsFromTheCommandLine)
-	t.Run("the end of a quiet command is told by its host", j.hearsOfAQuietCommand)
-	t.Run("commands and files in a sandbox that is kept", j.worksInASandbox)
-	t.Run("a cancel leaves nothing", j.cancels)
-	t.Run("a run in Daytona", j.runsInDaytona)
-	t.Run("keys open what their scopes hold", j.triesKeys)
+	t.Run("a run of a repository on a host that joined", func(t *testing.T) { j.in(t).runsARepository(t) })
+	t.Run("berth run ends as its command does", func(t *testing.T) { j.in(t).runsFromTheCommandLine(t) })
+	t.Run("the end of a quiet command is told by its host", func(t *testing.T) { j.in(t).hearsOfAQuietCommand(t) })
+	t.Run("commands and files in a sandbox that is kept", func(t *testing.T) { j.in(t).worksInASandbox(t) })
+	t.Run("a cancel leaves nothing", func(t *testing.T) { j.in(t).cancels(t) })
+	t.Run("a run in Daytona", func(t *testing.T) { j.in(t).runsInDaytona(t) })
+	t.Run("keys open what their scopes hold", func(t *testing.T) { j.in(t).triesKeys(t) })
 	j.leave(t)
+}
+
+// in is the traveller in a step of the journey, whose commands fail that step.
+func (j *traveller) in(t *testing.T) *traveller {
+	m, there := *j.machine, *j
+	m.t, there.machine = t, &m
+	return &there
 }
 
 // arrive logs in, joins a host and makes an environment.
