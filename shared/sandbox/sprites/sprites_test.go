@@ -71,11 +71,11 @@ func open(t testing.TB, config sprites.Config) *sprites.Provider {
 	return p
 }
 
+// Memory is counted: nothing else of this package runs meanwhile.
 func TestSpritesKeepTheContractOfProviders(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the contract of providers starts hundreds of processes: run without -short")
 	}
-	t.Parallel()
 	for _, c := range []struct {
 		name    string
 		options *berth.SpritesOptions
