@@ -14,11 +14,11 @@ import (
 	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
 )
 
+// Memory is counted: nothing else of this package runs meanwhile.
 func TestARelayKeepsTheContractOfProviders(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the contract of providers starts hundreds of processes: run without -short")
 	}
-	t.Parallel()
 	guest := sandboxtest.BuildGuest(t)
 	for _, base64 := range []bool{false, true} {
 		t.Run(fmt.Sprint("base64 ", base64), func(t *testing.T) {

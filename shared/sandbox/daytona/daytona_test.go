@@ -88,11 +88,11 @@ func spec(testing.TB) berth.SandboxSpec {
 	return berth.SandboxSpec{ID: newID(), Installation: installation, Run: run, Environment: berth.NormalizeEnvironment(e)}
 }
 
+// Memory is counted: nothing else of this package runs meanwhile.
 func TestDaytonaKeepsTheContractOfProviders(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the contract of providers starts hundreds of processes: run without -short")
 	}
-	t.Parallel()
 	sandboxtest.Run(t, func(t *testing.T) sandboxtest.Fixture {
 		s := daytonatest.New(t, daytonatest.Config{KillTrees: true})
 		c := config(t, s)

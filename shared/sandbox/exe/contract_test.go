@@ -12,11 +12,11 @@ import (
 	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
 )
 
+// Memory is counted: nothing else of this package runs meanwhile.
 func TestExeKeepsTheContractOfProviders(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the contract of providers starts hundreds of processes: run without -short")
 	}
-	t.Parallel()
 	sandboxtest.Run(t, func(t *testing.T) sandboxtest.Fixture {
 		r := newRig(t, nil)
 		return sandboxtest.Fixture{

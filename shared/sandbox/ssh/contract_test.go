@@ -12,11 +12,11 @@ import (
 	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
 )
 
+// Memory is counted: nothing else of this package runs meanwhile.
 func TestSSHKeepsTheContractOfProviders(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the contract of providers starts hundreds of processes: run without -short")
 	}
-	t.Parallel()
 	for transport := range transports {
 		t.Run(transport, func(t *testing.T) {
 			t.Parallel()
