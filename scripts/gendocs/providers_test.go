@@ -27,7 +27,7 @@ func TestACellIsWhatTheSuiteHasShown(t *testing.T) {
 	t.Parallel()
 	found, err := readRan(strings.NewReader(stream(
 		"pass /files/an_empty_file_is_a_file", "pass /one/ending/cancel_ends_all", "fail /two/ending/cancel_ends_all",
-		"skip /input/arrives", "pass /two/ending", "pass ", "output /files/other",
+		"skip /input/arrives", "skip /one/input/some", "pass /two/input/some", "skip /three/input/some", "pass /two/ending", "pass /two/volume", "pass ", "output /files/other",
 	)))
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +35,7 @@ func TestACellIsWhatTheSuiteHasShown(t *testing.T) {
 	if missing := found.missing(); missing != nil {
 		t.Errorf("missing %v", missing)
 	}
-	want := verdicts{{"files", "an empty file is a file"}: true, {"ending", "cancel ends all"}: false, {"input", "arrives"}: false}
+	want := verdicts{{"volume", wholeGroups["volume"]}: true, {"files", "an empty file is a file"}: true, {"ending", "cancel ends all"}: false, {"input", "arrives"}: false, {"input", "some"}: true}
 	for _, c := range columns {
 		if diff := cmp.Diff(want, found[c]); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", c.title, diff)
