@@ -58,6 +58,14 @@ func TestARunInDaytonaHasItsCodeAndLeavesNoSandbox(t *testing.T) {
 func TestARunInDaytonaOutlivesItsServer(t *testing.T) {
 	t.Parallel()
 	s, service := cloudSite(t)
+	outlive(t, s)
+	noCloudSandboxes(t, service)
+}
+
+// outlive has a run whose server is killed three times, and looks for every line of
+// it and its status.
+func outlive(t *testing.T, s *site) {
+	t.Helper()
 	run := s.begin("for i in {1..60}; do echo $i; sleep 0.05; done; exit 7")
 	for range 3 {
 		time.Sleep(700 * time.Millisecond) // anywhere in the run, its beginning too
@@ -69,5 +77,4 @@ func TestARunInDaytonaOutlivesItsServer(t *testing.T) {
 	if run.Status != berth.RunFailed || run.Exit == nil || run.Exit.Code != 7 || strings.Count(got, "\n") != 60 || !strings.HasSuffix(got, "\n60\n") {
 		t.Errorf("the run is %s, %+v: %q", run.Status, run.Exit, got)
 	}
-	noCloudSandboxes(t, service)
 }

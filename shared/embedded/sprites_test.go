@@ -76,16 +76,6 @@ func TestARunWhoseSpriteIsDeletedIsLost(t *testing.T) {
 func TestARunInASpriteOutlivesItsServer(t *testing.T) {
 	t.Parallel()
 	s, service := spriteSite(t)
-	run := s.begin("for i in {1..60}; do echo $i; sleep 0.05; done; exit 7")
-	for range 3 {
-		time.Sleep(700 * time.Millisecond) // anywhere in the run, its beginning too
-		s.kill()
-		s.start()
-	}
-	run = s.awaitRun(run.ID)
-	got := s.log(run).stdout.String()
-	if run.Status != berth.RunFailed || run.Exit == nil || run.Exit.Code != 7 || strings.Count(got, "\n") != 60 || !strings.HasSuffix(got, "\n60\n") {
-		t.Errorf("the run is %s, %+v: %q", run.Status, run.Exit, got)
-	}
+	outlive(t, s)
 	noSprites(t, service)
 }
