@@ -198,7 +198,7 @@ func TestAGuestThatIsItsOwnAgent(t *testing.T) {
 		return relay.Attach(ctx, h.attach(), "this")
 	}})
 	defer s.Close()
-	ref := berth.SandboxRef{ID: newID()}
+	ref := berth.SandboxRef{ID: sandboxtest.NewID()}
 	if said, err := s.Probe(t.Context(), ref, []string{"/"}); err != nil || len(said.Mounts) != 1 {
 		t.Fatalf("Probe = %+v, %v", said, err)
 	}

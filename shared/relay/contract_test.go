@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/berth-dev/berth/shared/berth"
@@ -45,38 +43,17 @@ func fixture(t *testing.T, guest string, base64 bool) sandboxtest.Fixture {
 			present = newMachine(config)
 			return present
 		},
-		KillGuest: func(t testing.TB, ref berth.SandboxRef) { kill(t, guestOf(ref.ID)) },
-		Processes: func(_ testing.TB, _ berth.SandboxRef, marker string) int { return len(processes(marker)) },
+		KillGuest: func(t testing.TB, ref berth.SandboxRef) { sandboxtest.Kill(t, guestOf(ref.ID)) },
+		Processes: func(_ testing.TB, _ berth.SandboxRef, marker string) int { return len(sandboxtest.Processes(marker)) },
 		Leftovers: func(_ testing.TB, id berth.SandboxID) []string {
-			var left []string
-			for _, pid := range processes(filepath.Join(config.root, string(id))) {
-				left = append(left, fmt.Sprint("process ", pid))
-			}
+			left := sandboxtest.Left(filepath.Join(config.root, string(id)))
 			if _, err := os.Stat(filepath.Join(config.root, string(id))); !os.IsNotExist(err) {
 				left = append(left, "its folder")
 			}
 			return left
 		},
 		GuestPeakBytes: func(t testing.TB, ref berth.SandboxRef) int64 {
-			return max(peakBytes(t, guestOf(ref.ID)), peakBytes(t, "berth-guest\x00daemon\x00-root\x00"+filepath.Join(config.root, string(ref.ID))))
+			return max(sandboxtest.PeakBytes(t, sandboxtest.Process(t, guestOf(ref.ID))), sandboxtest.PeakBytes(t, sandboxtest.Process(t, "berth-guest\x00daemon\x00-root\x00"+filepath.Join(config.root, string(ref.ID)))))
 		},
 	}
-}
-
-func peakBytes(t testing.TB, text string) int64 {
-	t.Helper()
-	pids := processes(text)
-	if len(pids) != 1 {
-		t.Fatalf("%d processes of %q, want 1", len(pids), text)
-	}
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pids[0]) + "/status")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(b), "VmHWM:")
-	kib, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return kib << 10
 }

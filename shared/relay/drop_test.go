@@ -156,8 +156,8 @@ func TestADaemonThatIsKilledLosesNothing(t *testing.T) {
 	}
 	daemon := "berth-guest\x00daemon\x00-root\x00" + m.folder(spec.ID)
 	stop := meanwhile(t, 300*time.Millisecond, func() {
-		if len(processes(daemon)) == 1 {
-			kill(t, daemon)
+		if len(sandboxtest.Processes(daemon)) == 1 {
+			sandboxtest.Kill(t, daemon)
 		}
 	})
 	got, exit := output(t, m, ref, "counter")
@@ -176,7 +176,7 @@ func TestOfTwoDaemonsForOneFolderOneServes(t *testing.T) {
 	}
 	var calls sync.WaitGroup
 	other := spec
-	other.ID, other.Directory = newID(), t.TempDir()
+	other.ID, other.Directory = sandboxtest.NewID(), t.TempDir()
 	for range 6 {
 		calls.Go(func() {
 			client := newMachine(m.config)
@@ -187,7 +187,7 @@ func TestOfTwoDaemonsForOneFolderOneServes(t *testing.T) {
 		})
 	}
 	calls.Wait()
-	if n := len(processes("daemon\x00-root\x00" + m.folder(other.ID))); n != 1 {
+	if n := len(sandboxtest.Processes("daemon\x00-root\x00" + m.folder(other.ID))); n != 1 {
 		t.Errorf("%d daemons, want 1", n)
 	}
 	if err := m.Destroy(t.Context(), berth.SandboxRef{ID: other.ID}); err != nil {
@@ -207,7 +207,7 @@ func TestTwoSandboxesDoNotShareADirectory(t *testing.T) {
 	if err != nil || state.Status != berth.SandboxFailed || !strings.Contains(state.Reason.Message, "another sandbox") {
 		t.Errorf("Provision = %+v, %v", state, err)
 	}
-	if left := processes(m.folder(second.ID)); len(left) > 0 {
+	if left := sandboxtest.Processes(m.folder(second.ID)); len(left) > 0 {
 		t.Errorf("processes %v are left", left)
 	}
 	if err := m.Stop(t.Context(), ref); err != nil {
@@ -236,9 +236,9 @@ func TestAFolderThatIsRemovedByHandEndsItsSandbox(t *testing.T) {
 	if err := os.RemoveAll(m.folder(spec.ID)); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(30 * time.Second); len(processes(m.folder(spec.ID)))+len(processes("sleep\x00600.125")) > 0; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); len(sandboxtest.Processes(m.folder(spec.ID)))+len(sandboxtest.Processes("sleep\x00600.125")) > 0; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("its processes live on: %v, %v", processes(m.folder(spec.ID)), processes("sleep\x00600.125"))
+			t.Fatalf("its processes live on: %v, %v", sandboxtest.Processes(m.folder(spec.ID)), sandboxtest.Processes("sleep\x00600.125"))
 		}
 	}
 	if state, err := m.Describe(t.Context(), ref); err != nil || state.Status != berth.SandboxGone {
@@ -260,7 +260,7 @@ func TestADirectoryThatIsNoneIsToldAndNothingIsLeft(t *testing.T) {
 		if err != nil || state.Status != berth.SandboxFailed || state.Reason.Code != berth.ReasonDirectoryMissing {
 			t.Errorf("Provision in %s = %+v, %v", dir, state, err)
 		}
-		if _, err := os.Stat(m.folder(spec.ID)); !os.IsNotExist(err) || len(processes(m.folder(spec.ID))) > 0 {
+		if _, err := os.Stat(m.folder(spec.ID)); !os.IsNotExist(err) || len(sandboxtest.Processes(m.folder(spec.ID))) > 0 {
 			t.Errorf("something is left: %v", err)
 		}
 	}

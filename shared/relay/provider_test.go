@@ -3,23 +3,20 @@
 package relay_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"sort"
-	"strconv"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/relay"
+	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
 )
 
 // machine is a provider over relays to daemons of this machine: what a far one
@@ -142,39 +139,6 @@ func (m *machine) List(ctx context.Context) ([]berth.SandboxState, error) {
 
 var _ berth.Provider = (*machine)(nil)
 
-var lastID atomic.Int64
-
-// newID is a ULID with a number at its end, and that of the process before it: tests
-// of other packages look for processes by their sandboxes too.
-func newID() berth.SandboxID {
-	return berth.SandboxID(fmt.Sprintf("01arz3ndekt%07d%08d", os.Getpid()%1e7, lastID.Add(1)))
-}
-
 func spec(t testing.TB) berth.SandboxSpec {
-	return berth.SandboxSpec{ID: newID(), Installation: "test", Run: "01arz3ndektsv4rrffq69g5fav", Directory: t.TempDir()}
-}
-
-// processes lists the living processes whose command line holds text.
-func processes(text string) []int {
-	var pids []int
-	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-	for _, file := range files {
-		b, err := os.ReadFile(file)
-		if err == nil && bytes.Contains(b, []byte(text)) {
-			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-			pids = append(pids, pid)
-		}
-	}
-	return pids
-}
-
-func kill(t testing.TB, text string) {
-	t.Helper()
-	pids := processes(text)
-	if len(pids) != 1 {
-		t.Fatalf("%d processes of %q, want 1", len(pids), text)
-	}
-	if err := syscall.Kill(pids[0], syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	return berth.SandboxSpec{ID: sandboxtest.NewID(), Installation: "test", Run: "01arz3ndektsv4rrffq69g5fav", Directory: t.TempDir()}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/sandbox/daytona"
 	"github.com/berth-dev/berth/shared/sandbox/daytona/daytonatest"
+	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
 	"github.com/berth-dev/berth/shared/spool"
 )
 
@@ -69,7 +70,7 @@ func TestAnExecTimeoutComesInTimeAndEndsTheTree(t *testing.T) { // daytonaio/day
 	if got.exit.Reason != berth.ExitTimedOut || time.Since(began) > 30*time.Second {
 		t.Errorf("%+v after %v", got.exit, time.Since(began))
 	}
-	if left := processes("sleep\x00600.25"); len(left) > 0 {
+	if left := sandboxtest.Processes("sleep\x00600.25"); len(left) > 0 {
 		t.Errorf("processes %v are left", left)
 	}
 }

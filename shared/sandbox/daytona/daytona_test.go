@@ -3,15 +3,11 @@
 package daytona_test
 
 import (
-	"bytes"
 	"context"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -22,21 +18,6 @@ import (
 )
 
 const installation = "test"
-
-var lastID atomic.Int64
-
-// newID is a ULID of the present time with a number at its end.
-func newID() berth.SandboxID {
-	const digits = "0123456789abcdefghjkmnpqrstvwxyz"
-	ms := time.Now().UnixMilli()
-	var head [10]byte
-	for i := range head {
-		head[9-i] = digits[ms&31]
-		ms >>= 5
-	}
-	n := "0000000000000000" + strconv.FormatInt(lastID.Add(1), 10)
-	return berth.SandboxID(string(head[:]) + n[len(n)-16:])
-}
 
 func secret(value string) func(context.Context) (berth.SecretValue, error) {
 	return func(context.Context) (berth.SecretValue, error) { return berth.NewSecretValue([]byte(value)), nil }
@@ -85,7 +66,7 @@ const run = berth.RunID("01arz3ndektsv4rrffq69g5fav")
 func spec(testing.TB) berth.SandboxSpec {
 	e := berth.EnvironmentDefaults()
 	e.ID, e.Provider = "cloud", berth.ProviderDaytona
-	return berth.SandboxSpec{ID: newID(), Installation: installation, Run: run, Environment: berth.NormalizeEnvironment(e)}
+	return berth.SandboxSpec{ID: sandboxtest.NewID(), Installation: installation, Run: run, Environment: berth.NormalizeEnvironment(e)}
 }
 
 // Memory is counted: nothing else of this package runs meanwhile.
@@ -116,11 +97,11 @@ func TestDaytonaKeepsTheContractOfProviders(t *testing.T) {
 				return present
 			},
 			KillGuest: func(t testing.TB, ref berth.SandboxRef) {
-				kill(t, "berth-guest\x00-dir\x00"+homeOf(ref.ID))
+				sandboxtest.Kill(t, "berth-guest\x00-dir\x00"+homeOf(ref.ID))
 			},
-			Processes: func(_ testing.TB, _ berth.SandboxRef, marker string) int { return len(processes(marker)) },
+			Processes: func(_ testing.TB, _ berth.SandboxRef, marker string) int { return len(sandboxtest.Processes(marker)) },
 			Leftovers: func(_ testing.TB, id berth.SandboxID) []string {
-				left := processes(string(id))
+				left := sandboxtest.Left(string(id))
 				if home := homeOf(id); home != "no such sandbox" {
 					left = append(left, home)
 				}
@@ -130,31 +111,6 @@ func TestDaytonaKeepsTheContractOfProviders(t *testing.T) {
 			FarEndBytes: 128 << 20, // of thirteen servers at a time
 		}
 	})
-}
-
-// processes lists the living processes whose command line holds text.
-func processes(text string) []string {
-	var pids []string
-	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-	for _, file := range files {
-		b, err := os.ReadFile(file)
-		if err == nil && bytes.Contains(b, []byte(text)) {
-			pids = append(pids, filepath.Base(filepath.Dir(file)))
-		}
-	}
-	return pids
-}
-
-func kill(t testing.TB, text string) {
-	t.Helper()
-	pids := processes(text)
-	if len(pids) != 1 {
-		t.Fatalf("%d processes of %q, want 1", len(pids), text)
-	}
-	pid, _ := strconv.Atoi(pids[0])
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // ready provisions a sandbox and waits for it.

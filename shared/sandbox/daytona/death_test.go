@@ -14,6 +14,7 @@ import (
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/sandbox/daytona"
 	"github.com/berth-dev/berth/shared/sandbox/daytona/daytonatest"
+	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
 )
 
 // mortal carries so many requests and then none, as a process that is killed. The
@@ -60,7 +61,7 @@ func hasty(c daytona.Config, m *mortal) daytona.Config {
 
 // others puts things there that are not ours.
 func others(s *daytonatest.Server) (sandboxes, snapshots int) {
-	s.AddSandbox("somebody's", map[string]string{"dev.berth.installation": "other", "dev.berth.sandbox": string(newID())})
+	s.AddSandbox("somebody's", map[string]string{"dev.berth.installation": "other", "dev.berth.sandbox": string(sandboxtest.NewID())})
 	s.AddSandbox("by hand", nil)
 	s.AddSnapshot("berth-other-"+strings.Repeat("0", 32), "build_failed", time.Hour)
 	s.AddSnapshot("tools:1", "error", time.Hour)
@@ -109,7 +110,7 @@ func TestAProcessThatIsKilledInAProvisionLeavesNothing(t *testing.T) {
 			}
 			m := newMortal(n, lost)
 			p := open(t, hasty(config(t, s), m))
-			spec := built(t, "FROM debian:13\nRUN echo "+string(newID())+"\n")
+			spec := built(t, "FROM debian:13\nRUN echo "+string(sandboxtest.NewID())+"\n")
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			_, _ = provision(ctx, p, spec)
 			cancel()
@@ -153,7 +154,7 @@ func TestAnotherProcessGoesOnWhereOneWasKilled(t *testing.T) {
 	for n := int64(1); ; n = steps(n) {
 		m := newMortal(n, true)
 		p := open(t, hasty(config(t, s), m))
-		spec := built(t, "FROM debian:13\nRUN echo "+string(newID())+"\n")
+		spec := built(t, "FROM debian:13\nRUN echo "+string(sandboxtest.NewID())+"\n")
 		_, _ = provision(t.Context(), p, spec)
 		p.Close()
 		next := open(t, config(t, s))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/sandbox/daytona/daytonatest"
+	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
 )
 
 func ref(state berth.SandboxState) berth.SandboxRef {
@@ -133,7 +134,7 @@ func TestWhatIsNotOursIsNeverTouched(t *testing.T) {
 			continue
 		}
 		// Asked by a ref that names another's.
-		if err := p.Destroy(t.Context(), berth.SandboxRef{ID: newID(), Ref: row.ID}); err != nil {
+		if err := p.Destroy(t.Context(), berth.SandboxRef{ID: sandboxtest.NewID(), Ref: row.ID}); err != nil {
 			t.Errorf("Destroy: %v", err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/berth-dev/berth/shared/relay"
 	"github.com/berth-dev/berth/shared/sandbox/daytona"
 	"github.com/berth-dev/berth/shared/sandbox/daytona/daytonatest"
+	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
 	"github.com/berth-dev/berth/shared/sandbox/ssh/plain"
 )
 
@@ -53,7 +54,7 @@ func TestWhereNoGuestRunsPlainCommandsKeepTheirStatus(t *testing.T) {
 		t.Errorf("bytes: %+v", got)
 	}
 	slow := runCommand(t, p, ref(state), berth.CommandSpec{ID: "slow", Script: "sleep 601.5", Timeout: time.Second})
-	if slow.exit.Reason != berth.ExitTimedOut || len(processes("sleep\x00601.5")) > 0 {
+	if slow.exit.Reason != berth.ExitTimedOut || len(sandboxtest.Processes("sleep\x00601.5")) > 0 {
 		t.Errorf("a timeout: %+v", slow.exit)
 	}
 	if _, err := p.OpenStream(t.Context(), ref(state), berth.StreamSpec{Kind: berth.StreamShell}); berth.CodeOf(err) != berth.CodeUnsupported {

@@ -13,6 +13,7 @@ import (
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/sandbox/docker"
 	"github.com/berth-dev/berth/shared/sandbox/docker/dockertest"
+	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
 )
 
 func benchBox(b *testing.B) *box {
@@ -91,7 +92,7 @@ func BenchmarkEngineContainer(b *testing.B) {
 	var made, destroyed time.Duration
 	for n := 0; b.Loop(); n++ {
 		began := time.Now()
-		options := client.ContainerCreateOptions{Image: image, Name: fmt.Sprintf("berth-bench-%s-%d", newID(), n)}
+		options := client.ContainerCreateOptions{Image: image, Name: fmt.Sprintf("berth-bench-%s-%d", sandboxtest.NewID(), n)}
 		options.Config, options.HostConfig = sleeping()
 		container, err := api.ContainerCreate(ctx, options)
 		if err != nil {

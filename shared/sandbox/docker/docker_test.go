@@ -8,12 +8,9 @@ import (
 	"encoding/hex"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/moby/moby/client"
 
@@ -22,20 +19,6 @@ import (
 	"github.com/berth-dev/berth/shared/sandbox/docker/dockertest"
 	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
 )
-
-var lastID atomic.Int64
-
-// newID is a ULID that no test before had: its time is now.
-func newID() berth.SandboxID {
-	const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
-	n := uint64(time.Now().UnixMilli())<<12 | uint64(lastID.Add(1))&0xfff
-	id := []byte("01000000000000000000000000")
-	for i := len(id) - 1; n > 0; i-- {
-		id[i] = alphabet[n%32]
-		n /= 32
-	}
-	return berth.SandboxID(id)
-}
 
 // newInstallation keeps tests on one engine apart.
 func newInstallation() berth.InstallationID {
@@ -78,7 +61,7 @@ func open(t testing.TB, config docker.Config) *docker.Provider {
 // specOf is a new sandbox of an image.
 func specOf(image string) berth.SandboxSpec {
 	return berth.SandboxSpec{
-		ID: newID(), Run: "01arz3ndektsv4rrffq69g5fav",
+		ID: sandboxtest.NewID(), Run: "01arz3ndektsv4rrffq69g5fav",
 		Environment: berth.Environment{
 			ID: "e", Provider: berth.ProviderDocker, Image: berth.Image{Docker: &image}, Network: berth.Network{Mode: berth.NetworkBlock},
 		},
@@ -121,7 +104,7 @@ func fixtureOf(t *testing.T, api *client.Client, image string, config docker.Con
 				t.Fatal(err)
 			}
 		},
-		Processes: func(_ testing.TB, _ berth.SandboxRef, marker string) int { return len(processes(marker)) },
+		Processes: func(_ testing.TB, _ berth.SandboxRef, marker string) int { return len(sandboxtest.Processes(marker)) },
 		Leftovers: func(t testing.TB, id berth.SandboxID) []string {
 			left := containers(t, api, "dev.berth.sandbox="+string(id))
 			if _, err := os.Stat(filepath.Join(config.Root, string(id))); !os.IsNotExist(err) {
@@ -129,7 +112,9 @@ func fixtureOf(t *testing.T, api *client.Client, image string, config docker.Con
 			}
 			return left
 		},
-		GuestPeakBytes: func(t testing.TB, ref berth.SandboxRef) int64 { return peakBytes(t, guestPID(t, api, ref.ID)) },
+		GuestPeakBytes: func(t testing.TB, ref berth.SandboxRef) int64 {
+			return sandboxtest.PeakBytes(t, guestPID(t, api, ref.ID))
+		},
 	}
 }
 
@@ -190,31 +175,4 @@ func guestPID(t testing.TB, api *client.Client, id berth.SandboxID) int {
 		t.Fatalf("the container's first process: %+v, %v", found.Container.State, err)
 	}
 	return found.Container.State.Pid
-}
-
-// processes lists the living processes whose command line holds text.
-func processes(text string) []string {
-	var pids []string
-	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-	for _, file := range files {
-		b, err := os.ReadFile(file)
-		if err == nil && strings.Contains(string(b), text) {
-			pids = append(pids, filepath.Base(filepath.Dir(file)))
-		}
-	}
-	return pids
-}
-
-func peakBytes(t testing.TB, pid int) int64 {
-	t.Helper()
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(b), "VmHWM:")
-	kib, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return kib << 10
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/sandbox/docker"
+	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
 )
 
 // fakeEngine answers at a socket as handler says, and to a ping always.
@@ -115,7 +116,7 @@ func TestAnEngineThatStopsAnsweringIsUnavailableWithADeadline(t *testing.T) {
 	}
 	_, err = p.List(t.Context())
 	wantCode(t, "List", err, berth.CodeUnavailable)
-	_, err = p.Describe(t.Context(), berth.SandboxRef{ID: newID()})
+	_, err = p.Describe(t.Context(), berth.SandboxRef{ID: sandboxtest.NewID()})
 	wantCode(t, "Describe of another", err, berth.CodeUnavailable)
 	wantCode(t, "Destroy", p.Destroy(t.Context(), berth.SandboxRef{ID: spec.ID}), berth.CodeUnavailable)
 	if _, err := p.EngineVersion(t.Context()); berth.CodeOf(err) != berth.CodeUnavailable {

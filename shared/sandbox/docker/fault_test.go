@@ -16,6 +16,7 @@ import (
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/sandbox/docker"
 	"github.com/berth-dev/berth/shared/sandbox/docker/dockertest"
+	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
 )
 
 func TestAContainerThatDiesLosesItsCommandsAndSaysWhy(t *testing.T) {
@@ -223,7 +224,7 @@ func TestAGuestWhoseDataFolderIsRemovedEndsWithItsCommands(t *testing.T) {
 	if err := os.RemoveAll(config.Root); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the command is gone", func() bool { return len(processes("sleep\x0072345.5")) == 0 })
+	eventually(t, "the command is gone", func() bool { return len(sandboxtest.Processes("sleep\x0072345.5")) == 0 })
 	b.open(config) // and the container is swept as one without a record
 }
 
@@ -251,7 +252,7 @@ func checkAStopThatTheServersDeathCutShortIsFinished(t *testing.T, config docker
 	if state, err := b.Describe(bounded(t), b.ref); err != nil || state.Status != berth.SandboxStopped {
 		t.Errorf("Describe = %+v, %v", state, err)
 	}
-	eventually(t, "the container is stopped", func() bool { return len(processes("sleep\x0073456.5")) == 0 })
+	eventually(t, "the container is stopped", func() bool { return len(sandboxtest.Processes("sleep\x0073456.5")) == 0 })
 	if state, err := b.Start(bounded(t), b.ref); err != nil || state.Status != berth.SandboxReady {
 		t.Errorf("Start = %+v, %v", state, err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/sandbox/docker/dockertest"
+	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
 )
 
 // derive makes an image of another with other settings, which the test removes.
@@ -20,12 +21,12 @@ func derive(t *testing.T, name, base string, changes ...string) string {
 	t.Helper()
 	dockertest.Image(t, base)
 	api := engine(t)
-	made, err := api.ContainerCreate(bounded(t), client.ContainerCreateOptions{Image: base, Name: "berth-test-" + strings.ToLower(string(newID()))})
+	made, err := api.ContainerCreate(bounded(t), client.ContainerCreateOptions{Image: base, Name: "berth-test-" + strings.ToLower(string(sandboxtest.NewID()))})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer api.ContainerRemove(bounded(t), made.ID, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
-	image := "berth-test/" + name + ":" + string(newID())
+	image := "berth-test/" + name + ":" + string(sandboxtest.NewID())
 	if _, err := api.ContainerCommit(bounded(t), made.ID, client.ContainerCommitOptions{Reference: image, Changes: changes}); err != nil {
 		t.Fatal(err)
 	}

@@ -28,6 +28,7 @@ import (
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/sandbox/docker"
 	"github.com/berth-dev/berth/shared/sandbox/docker/dockertest"
+	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
 )
 
 // images is a registry on loopback, which engines use without TLS.
@@ -155,7 +156,7 @@ func (r *images) putBlob(t *testing.T, repository, mediaType string, body []byte
 func (r *images) make(t *testing.T, repository, tag, system, arch string) descriptor {
 	t.Helper()
 	var layer, plain bytes.Buffer
-	content := []byte(newID())
+	content := []byte(sandboxtest.NewID())
 	files := tar.NewWriter(&plain)
 	if err := files.WriteHeader(&tar.Header{Name: "unique", Mode: 0o644, Size: int64(len(content))}); err != nil {
 		t.Fatal(err)

@@ -3,9 +3,7 @@
 package exe_test
 
 import (
-	"fmt"
 	"path/filepath"
-	"syscall"
 	"testing"
 
 	"github.com/berth-dev/berth/shared/berth"
@@ -24,15 +22,9 @@ func TestExeKeepsTheContractOfProviders(t *testing.T) {
 			Spec:     spec,
 			Reopen:   func(testing.TB) berth.Provider { return r.reopen() },
 			KillGuest: func(t testing.TB, ref berth.SandboxRef) {
-				pids := processes("berth-guest\x00-dir\x00" + filepath.Join(r.vm(t, ref.ID).SSH.Home, ".berth"))
-				if len(pids) != 1 {
-					t.Fatalf("%d guests", len(pids))
-				}
-				if err := syscall.Kill(pids[0], syscall.SIGKILL); err != nil {
-					t.Fatal(err)
-				}
+				sandboxtest.Kill(t, "berth-guest\x00-dir\x00"+filepath.Join(r.vm(t, ref.ID).SSH.Home, ".berth"))
 			},
-			Processes: func(_ testing.TB, _ berth.SandboxRef, marker string) int { return len(processes(marker)) },
+			Processes: func(_ testing.TB, _ berth.SandboxRef, marker string) int { return len(sandboxtest.Processes(marker)) },
 			Leftovers: func(_ testing.TB, id berth.SandboxID) []string {
 				var left []string
 				for name := range r.server.VMs() {
@@ -40,9 +32,7 @@ func TestExeKeepsTheContractOfProviders(t *testing.T) {
 						left = append(left, name)
 					}
 				}
-				for _, pid := range processes(string(id)) {
-					left = append(left, fmt.Sprint("process ", pid))
-				}
+				left = append(left, sandboxtest.Left(string(id))...)
 				return left
 			},
 		}

@@ -3,13 +3,8 @@
 package exe_test
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"os"
-	"path/filepath"
-	"strconv"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -73,13 +68,9 @@ func (r *rig) vm(t testing.TB, id berth.SandboxID) *exetest.VM {
 	return v
 }
 
-var lastID atomic.Int64
-
-// spec has a ULID with a number at its end, and that of the process before it: tests
-// of other packages look for processes by their sandboxes too.
 func spec(testing.TB) berth.SandboxSpec {
 	return berth.SandboxSpec{
-		ID:           berth.SandboxID(fmt.Sprintf("01arz3ndekt%07d%08d", os.Getpid()%1e7, lastID.Add(1))),
+		ID:           sandboxtest.NewID(),
 		Installation: "test", Run: "01arz3ndektsv4rrffq69g5fav",
 		Environment: berth.Environment{Provider: berth.ProviderExe},
 	}
@@ -103,18 +94,4 @@ func (r *rig) provision(t *testing.T, spec berth.SandboxSpec) (berth.SandboxStat
 			t.Fatalf("it is still being made: %+v", state)
 		}
 	}
-}
-
-// processes lists the living processes whose command line holds text.
-func processes(text string) []int {
-	var pids []int
-	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-	for _, file := range files {
-		b, err := os.ReadFile(file)
-		if err == nil && bytes.Contains(b, []byte(text)) {
-			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-			pids = append(pids, pid)
-		}
-	}
-	return pids
 }

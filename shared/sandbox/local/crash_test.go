@@ -118,7 +118,7 @@ func TestAServerKilledAtAnyMomentLosesNothing(t *testing.T) {
 			// A guest whose server died before it wrote it down ends by itself.
 			guests := 0
 			for range 500 {
-				if guests = len(processes(string(spec.ID))); guests == 1 {
+				if guests = len(sandboxtest.Processes(string(spec.ID))); guests == 1 {
 					break
 				}
 				time.Sleep(20 * time.Millisecond)
@@ -129,7 +129,7 @@ func TestAServerKilledAtAnyMomentLosesNothing(t *testing.T) {
 			if err := p.Destroy(t.Context(), berth.SandboxRef{ID: spec.ID}); err != nil {
 				t.Error(err)
 			}
-			if left := processes(string(spec.ID)); len(left) > 0 {
+			if left := sandboxtest.Processes(string(spec.ID)); len(left) > 0 {
 				t.Errorf("processes %v are left", left)
 			}
 		})

@@ -68,7 +68,7 @@ func TestAFullDiskCutsOutputAndNothingElse(t *testing.T) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	fill(t, filepath.Join(disk, "rest"))
-	_, err := p.Provision(t.Context(), func() berth.SandboxSpec { s := spec; s.ID = newID(); return s }())
+	_, err := p.Provision(t.Context(), func() berth.SandboxSpec { s := spec; s.ID = sandboxtest.NewID(); return s }())
 	if berth.CodeOf(err) != berth.CodeUnavailable || !strings.Contains(err.Error(), "no space") {
 		t.Errorf("Provision on a full disk: %v", err)
 	}

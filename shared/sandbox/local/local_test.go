@@ -3,12 +3,8 @@
 package local_test
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -16,14 +12,6 @@ import (
 	"github.com/berth-dev/berth/shared/sandbox/local"
 	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
 )
-
-var lastID atomic.Int64
-
-// newID is a ULID with a number at its end.
-func newID() berth.SandboxID {
-	n := "00000000" + strings.ToLower(strconv.FormatInt(lastID.Add(1), 10))
-	return berth.SandboxID("01arz3ndektsv4rrff" + n[len(n)-8:])
-}
 
 func open(t testing.TB, config local.Config) *local.Provider {
 	t.Helper()
@@ -36,7 +24,7 @@ func open(t testing.TB, config local.Config) *local.Provider {
 }
 
 func spec(t testing.TB) berth.SandboxSpec {
-	return berth.SandboxSpec{ID: newID(), Installation: "test", Run: "01arz3ndektsv4rrffq69g5fav", Directory: t.TempDir()}
+	return berth.SandboxSpec{ID: sandboxtest.NewID(), Installation: "test", Run: "01arz3ndektsv4rrffq69g5fav", Directory: t.TempDir()}
 }
 
 func TestLocalKeepsTheContractOfProviders(t *testing.T) {
@@ -61,16 +49,16 @@ func TestLocalKeepsTheContractOfProviders(t *testing.T) {
 					t.Fatal(err)
 				}
 			},
-			Processes: func(_ testing.TB, _ berth.SandboxRef, marker string) int { return len(processes(marker)) },
+			Processes: func(_ testing.TB, _ berth.SandboxRef, marker string) int { return len(sandboxtest.Processes(marker)) },
 			Leftovers: func(_ testing.TB, id berth.SandboxID) []string {
-				left := processes(string(id))
+				left := sandboxtest.Left(string(id))
 				if _, err := os.Stat(filepath.Join(config.Root, string(id))); !os.IsNotExist(err) {
 					left = append(left, "its folder")
 				}
 				return left
 			},
 			GuestPeakBytes: func(t testing.TB, ref berth.SandboxRef) int64 {
-				return peakBytes(t, guestPID(t, config.Root, ref.ID))
+				return sandboxtest.PeakBytes(t, guestPID(t, config.Root, ref.ID))
 			},
 		}
 	})
@@ -79,37 +67,5 @@ func TestLocalKeepsTheContractOfProviders(t *testing.T) {
 // guestPID finds the guest by its command line, which names the folder.
 func guestPID(t testing.TB, root string, id berth.SandboxID) int {
 	t.Helper()
-	pids := processes("berth-guest\x00-dir\x00" + filepath.Join(root, string(id)))
-	if len(pids) != 1 {
-		t.Fatalf("%d guests", len(pids))
-	}
-	pid, _ := strconv.Atoi(pids[0])
-	return pid
-}
-
-// processes lists the living processes whose command line holds text.
-func processes(text string) []string {
-	var pids []string
-	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-	for _, file := range files {
-		b, err := os.ReadFile(file)
-		if err == nil && bytes.Contains(b, []byte(text)) {
-			pids = append(pids, filepath.Base(filepath.Dir(file)))
-		}
-	}
-	return pids
-}
-
-func peakBytes(t testing.TB, pid int) int64 {
-	t.Helper()
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(b), "VmHWM:")
-	kib, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return kib << 10
+	return sandboxtest.Process(t, "berth-guest\x00-dir\x00"+filepath.Join(root, string(id)))
 }

@@ -4,6 +4,7 @@ package local_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,7 +24,7 @@ import (
 func stdout(t *testing.T, p berth.Provider, id berth.SandboxID, script string, env map[string]string) string {
 	t.Helper()
 	ref := berth.SandboxRef{ID: id}
-	command := berth.CommandSpec{ID: berth.CommandID("c" + string(newID())), Script: script, Env: env}
+	command := berth.CommandSpec{ID: berth.CommandID("c" + string(sandboxtest.NewID())), Script: script, Env: env}
 	if err := p.StartCommand(t.Context(), ref, command); err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +173,7 @@ func nothingLeft(t *testing.T, p *local.Provider, root string, spec berth.Sandbo
 	if state, err := p.Describe(t.Context(), berth.SandboxRef{ID: spec.ID}); err != nil || state.Status != berth.SandboxGone {
 		t.Errorf("Describe = %+v, %v", state, err)
 	}
-	if spec.ID != "" && len(processes(string(spec.ID))) > 0 {
+	if spec.ID != "" && len(sandboxtest.Processes(string(spec.ID))) > 0 {
 		t.Error("a guest is left")
 	}
 }
@@ -219,22 +220,22 @@ func TestAGuestWhoseFolderIsRemovedEndsWithItsCommands(t *testing.T) {
 	if err := p.StartCommand(t.Context(), ref, berth.CommandSpec{ID: "c", Argv: sleep}); err != nil {
 		t.Fatal(err)
 	}
-	if got := processes(string(spec.ID)); len(got) < 2 {
-		t.Fatalf("the guest and its command are %q", got)
+	if got := sandboxtest.Processes(string(spec.ID)); len(got) < 2 {
+		t.Fatalf("the guest and its command are %v", got)
 	}
 	p.Close()
 	if err := os.RemoveAll(root); err != nil {
 		t.Fatal(err)
 	}
 	for range 600 {
-		if len(processes(string(spec.ID))) == 0 {
+		if len(sandboxtest.Processes(string(spec.ID))) == 0 {
 			return
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	for _, pid := range processes(string(spec.ID)) {
-		line, _ := os.ReadFile("/proc/" + pid + "/cmdline")
-		t.Errorf("%s is still there: %q", pid, line)
+	for _, pid := range sandboxtest.Processes(string(spec.ID)) {
+		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		t.Errorf("%d is still there: %q", pid, line)
 	}
 }
 
@@ -259,7 +260,7 @@ func TestAStopThatTheServersDeathCutShortIsFinished(t *testing.T) {
 	if state, err := next.Describe(t.Context(), ref); err != nil || state.Status != berth.SandboxStopped {
 		t.Errorf("Describe = %+v, %v", state, err)
 	}
-	if n := len(processes(string(spec.ID))); n != 0 {
+	if n := len(sandboxtest.Processes(string(spec.ID))); n != 0 {
 		t.Errorf("%d guests", n)
 	}
 	if err := next.Destroy(t.Context(), ref); err != nil {
@@ -306,7 +307,7 @@ func TestASecretIsInNoFileAndNoArgument(t *testing.T) {
 			break
 		}
 	}
-	if pids := processes(canary); len(pids) > 0 {
+	if pids := sandboxtest.Processes(canary); len(pids) > 0 {
 		t.Errorf("it is an argument of %v", pids)
 	}
 	err := filepath.Walk(root, func(path string, info os.FileInfo, err error) error {

@@ -65,7 +65,7 @@ func onDocker(t *testing.T, api *client.Client, guest, image string) sandboxtest
 				t.Fatal(err)
 			}
 		},
-		Processes: func(_ testing.TB, _ berth.SandboxRef, marker string) int { return len(processes(marker)) },
+		Processes: func(_ testing.TB, _ berth.SandboxRef, marker string) int { return len(sandboxtest.Processes(marker)) },
 		Leftovers: func(t testing.TB, id berth.SandboxID) []string {
 			list, err := api.ContainerList(context.WithoutCancel(t.Context()), client.ContainerListOptions{
 				All: true, Filters: client.Filters{}.Add("name", string(id)),

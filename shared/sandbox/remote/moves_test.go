@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
 )
 
 func TestTheAgentMovesAFileThroughTheGuestBothWays(t *testing.T) {
@@ -94,7 +95,7 @@ func TestTheAgentMovesAFileThroughTheGuestBothWays(t *testing.T) {
 	if err != nil || len(found.Paths) != 1 {
 		t.Errorf("the workspace has %q, %v", found.Paths, err)
 	}
-	if err := p.StartMove(t.Context(), berth.SandboxRef{ID: newID()}, up); berth.CodeOf(err) != berth.CodeNotFound {
+	if err := p.StartMove(t.Context(), berth.SandboxRef{ID: sandboxtest.NewID()}, up); berth.CodeOf(err) != berth.CodeNotFound {
 		t.Errorf("to a sandbox that is not there: %v", err)
 	}
 	if _, err := p.DescribeMove(t.Context(), ref, "01hrz3ndektsv4rrffq69g5fav"); berth.CodeOf(err) != berth.CodeNotFound {

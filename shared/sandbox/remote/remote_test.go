@@ -3,7 +3,6 @@
 package remote_test
 
 import (
-	"bytes"
 	"crypto/tls"
 	"io"
 	"net"
@@ -11,10 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -30,16 +26,8 @@ const (
 	installation = berth.InstallationID("test")
 )
 
-var lastID atomic.Int64
-
-// newID is a ULID with a number at its end.
-func newID() berth.SandboxID {
-	n := "00000000" + strings.ToLower(strconv.FormatInt(lastID.Add(1), 10))
-	return berth.SandboxID("01brz3ndektsv4rrff" + n[len(n)-8:])
-}
-
 func spec(t testing.TB) berth.SandboxSpec {
-	return berth.SandboxSpec{ID: newID(), Installation: installation, Run: "01arz3ndektsv4rrffq69g5fav", Directory: t.TempDir()}
+	return berth.SandboxSpec{ID: sandboxtest.NewID(), Installation: installation, Run: "01arz3ndektsv4rrffq69g5fav", Directory: t.TempDir()}
 }
 
 // agent is a host agent in this process that can be killed and started again.
@@ -157,9 +145,9 @@ func TestRemoteKeepsTheContractOfProviders(t *testing.T) {
 					t.Fatal(err)
 				}
 			},
-			Processes: func(_ testing.TB, _ berth.SandboxRef, marker string) int { return len(processes(marker)) },
+			Processes: func(_ testing.TB, _ berth.SandboxRef, marker string) int { return len(sandboxtest.Processes(marker)) },
 			Leftovers: func(_ testing.TB, id berth.SandboxID) []string {
-				left := processes(string(id))
+				left := sandboxtest.Left(string(id))
 				if _, err := os.Stat(filepath.Join(a.root, string(id))); !os.IsNotExist(err) {
 					left = append(left, "its folder")
 				}
@@ -172,23 +160,5 @@ func TestRemoteKeepsTheContractOfProviders(t *testing.T) {
 // guestPID finds the guest by its command line, which names the folder.
 func (a *agent) guestPID(t testing.TB, id berth.SandboxID) int {
 	t.Helper()
-	pids := processes("berth-guest\x00-dir\x00" + filepath.Join(a.root, string(id)))
-	if len(pids) != 1 {
-		t.Fatalf("%d guests", len(pids))
-	}
-	pid, _ := strconv.Atoi(pids[0])
-	return pid
-}
-
-// processes lists the living processes whose command line holds text.
-func processes(text string) []string {
-	var pids []string
-	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-	for _, file := range files {
-		b, err := os.ReadFile(file)
-		if err == nil && bytes.Contains(b, []byte(text)) {
-			pids = append(pids, filepath.Base(filepath.Dir(file)))
-		}
-	}
-	return pids
+	return sandboxtest.Process(t, "berth-guest\x00-dir\x00"+filepath.Join(a.root, string(id)))
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
 	"github.com/berth-dev/berth/shared/sandbox/sprites"
 	"github.com/berth-dev/berth/shared/sandbox/sprites/spritestest"
 	"github.com/berth-dev/berth/shared/spool"
@@ -227,7 +228,7 @@ func TestARelayThatNobodyTalksToEndsByItself(t *testing.T) {
 	if err := p.Close(); err != nil {
 		t.Fatal(err)
 	}
-	relays := func() int { return len(processes("relay\x00-root\x00" + w.Find(ref.Ref).Home())) }
+	relays := func() int { return len(sandboxtest.Processes("relay\x00-root\x00" + w.Find(ref.Ref).Home())) }
 	if relays() == 0 {
 		t.Error("nothing holds the sprite awake")
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
 	"github.com/berth-dev/berth/shared/sandbox/sprites"
 	"github.com/berth-dev/berth/shared/sandbox/sprites/spritestest"
 )
@@ -127,7 +128,7 @@ func TestAPreflightTellsWhatIsWrongWithTheAccount(t *testing.T) {
 			t.Parallel()
 			w := newWard(t)
 			c.change(w)
-			state, err := open(t, w.config).Describe(t.Context(), berth.SandboxRef{ID: newID()})
+			state, err := open(t, w.config).Describe(t.Context(), berth.SandboxRef{ID: sandboxtest.NewID()})
 			if berth.CodeOf(err) != c.code || c.code == "" && state.Status != berth.SandboxGone {
 				t.Errorf("Describe = %+v, %v; want code %q", state, err, c.code)
 			}
@@ -266,7 +267,7 @@ func TestASnapshotIsMadeOnce(t *testing.T) {
 			t.Errorf("Snapshot answered by %q: %v", body, err)
 		}
 	}
-	if err := p.Snapshot(t.Context(), berth.SandboxRef{ID: newID(), Ref: "mine"}, "x"); berth.CodeOf(err) != berth.CodeNotFound {
+	if err := p.Snapshot(t.Context(), berth.SandboxRef{ID: sandboxtest.NewID(), Ref: "mine"}, "x"); berth.CodeOf(err) != berth.CodeNotFound {
 		t.Errorf("Snapshot of a sprite that is not ours: %v", err)
 	}
 }

@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -27,20 +25,12 @@ const (
 	runID        = "01arz3ndektsv4rrffq69g5fav"
 )
 
-var lastID atomic.Int64
-
-// newID is a ULID with a number at its end, and that of the process before it: tests
-// of other packages look for processes by their sandboxes too.
-func newID() berth.SandboxID {
-	return berth.SandboxID(fmt.Sprintf("01arz3ndekt%07d%08d", os.Getpid()%1e7, lastID.Add(1)))
-}
-
 func specOf(e berth.Environment) berth.SandboxSpec {
 	e.Provider = berth.ProviderSprites
 	if e.Network.Mode == "" {
 		e.Network.Mode = berth.NetworkAllowAll
 	}
-	return berth.SandboxSpec{ID: newID(), Installation: installation, Run: runID, Environment: e}
+	return berth.SandboxSpec{ID: sandboxtest.NewID(), Installation: installation, Run: runID, Environment: e}
 }
 
 func token(context.Context) (berth.SecretValue, error) {
@@ -125,11 +115,11 @@ func fixture(t *testing.T, options *berth.SpritesOptions) sandboxtest.Fixture {
 				t.Fatal(err)
 			}
 		},
-		Processes:   func(_ testing.TB, _ berth.SandboxRef, marker string) int { return len(processes(marker)) },
+		Processes:   func(_ testing.TB, _ berth.SandboxRef, marker string) int { return len(sandboxtest.Processes(marker)) },
 		Leftovers:   func(_ testing.TB, id berth.SandboxID) []string { return leftovers(s, id) },
 		FarEndBytes: 32 << 20,
 		GuestPeakBytes: func(t testing.TB, ref berth.SandboxRef) int64 {
-			return peakBytes(t, guestPID(t, ref.ID))
+			return sandboxtest.PeakBytes(t, guestPID(t, ref.ID))
 		},
 	}
 }
@@ -145,9 +135,7 @@ func leftovers(s *spritestest.Server, id berth.SandboxID) (left []string) {
 		found, _ := filepath.Glob(sprite.Home() + "/.berth/" + string(id))
 		left = append(left, found...)
 	}
-	for _, pid := range processes(string(id)) {
-		left = append(left, fmt.Sprint("process ", pid))
-	}
+	left = append(left, sandboxtest.Left(string(id))...)
 	return left
 }
 
@@ -155,7 +143,7 @@ func leftovers(s *spritestest.Server, id berth.SandboxID) (left []string) {
 func guestPID(t testing.TB, id berth.SandboxID) int {
 	t.Helper()
 	var found []int
-	for _, pid := range processes("berth-guest\x00-dir\x00") {
+	for _, pid := range sandboxtest.Processes("berth-guest\x00-dir\x00") {
 		if args, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err == nil && bytes.Contains(args, []byte("/"+string(id)+"/")) {
 			found = append(found, pid)
 		}
@@ -164,30 +152,4 @@ func guestPID(t testing.TB, id berth.SandboxID) int {
 		t.Fatalf("%d guests", len(found))
 	}
 	return found[0]
-}
-
-// processes lists the living processes whose command line holds text.
-func processes(text string) (pids []int) {
-	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-	for _, file := range files {
-		if b, err := os.ReadFile(file); err == nil && bytes.Contains(b, []byte(text)) {
-			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-			pids = append(pids, pid)
-		}
-	}
-	return pids
-}
-
-func peakBytes(t testing.TB, pid int) int64 {
-	t.Helper()
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(b), "VmHWM:")
-	kib, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return kib << 10
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
 	"github.com/berth-dev/berth/shared/sandbox/ssh"
 	"github.com/berth-dev/berth/shared/shell"
 	"github.com/berth-dev/berth/shared/shell/sshdtest"
@@ -33,7 +34,7 @@ func BenchmarkCommandTrue(b *testing.B) {
 	b.Run("provider", func(b *testing.B) {
 		p := ssh.New(ssh.Config{Installation: "bench", Connect: transports["program"](server), Guest: guestFile(b)})
 		defer p.Close()
-		spec := berth.SandboxSpec{ID: newID(), Environment: berth.Environment{Provider: berth.ProviderSSH, SSH: &berth.SSHOptions{
+		spec := berth.SandboxSpec{ID: sandboxtest.NewID(), Environment: berth.Environment{Provider: berth.ProviderSSH, SSH: &berth.SSHOptions{
 			Destination: sshdtest.Alias, ConfigFile: server.ClientConfig, WorkingDirectory: filepath.Join(b.TempDir(), "work"),
 		}}}
 		state, err := p.Provision(b.Context(), spec)

@@ -4,8 +4,6 @@ package ssh_test
 
 import (
 	"os"
-	"strconv"
-	"syscall"
 	"testing"
 
 	"github.com/berth-dev/berth/shared/berth"
@@ -27,18 +25,11 @@ func TestSSHKeepsTheContractOfProviders(t *testing.T) {
 					Spec:     r.spec,
 					Reopen:   func(testing.TB) berth.Provider { return r.reopen() },
 					KillGuest: func(t testing.TB, ref berth.SandboxRef) {
-						pids := processes("berth-guest\x00-dir\x00" + r.folder(ref.ID))
-						if len(pids) != 1 {
-							t.Fatalf("%d guests", len(pids))
-						}
-						pid, _ := strconv.Atoi(pids[0])
-						if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-							t.Fatal(err)
-						}
+						sandboxtest.Kill(t, "berth-guest\x00-dir\x00"+r.folder(ref.ID))
 					},
-					Processes: func(_ testing.TB, _ berth.SandboxRef, marker string) int { return len(processes(marker)) },
+					Processes: func(_ testing.TB, _ berth.SandboxRef, marker string) int { return len(sandboxtest.Processes(marker)) },
 					Leftovers: func(_ testing.TB, id berth.SandboxID) []string {
-						left := processes(string(id))
+						left := sandboxtest.Left(string(id))
 						if _, err := os.Stat(r.folder(id)); !os.IsNotExist(err) {
 							left = append(left, "its folder")
 						}

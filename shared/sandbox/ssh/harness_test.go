@@ -3,13 +3,10 @@
 package ssh_test
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/berth-dev/berth/shared/berth"
@@ -82,7 +79,7 @@ func (r *rig) spec(t testing.TB) berth.SandboxSpec {
 	if r.transport == "native" {
 		o.Destination, o.ConfigFile = r.server.Destination(), ""
 	}
-	spec := berth.SandboxSpec{ID: newID(), Installation: "test", Run: "01arz3ndektsv4rrffq69g5fav", Environment: berth.Environment{Provider: berth.ProviderSSH, SSH: &o}}
+	spec := berth.SandboxSpec{ID: sandboxtest.NewID(), Installation: "test", Run: "01arz3ndektsv4rrffq69g5fav", Environment: berth.Environment{Provider: berth.ProviderSSH, SSH: &o}}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.records = append(r.records, ssh.Record{ID: spec.ID, Options: o})
@@ -91,25 +88,4 @@ func (r *rig) spec(t testing.TB) berth.SandboxSpec {
 
 func (r *rig) folder(id berth.SandboxID) string {
 	return filepath.Join(r.server.Home, ".berth", "test", string(id))
-}
-
-var lastID atomic.Int64
-
-// newID is a ULID with a number at its end, and that of the process before it: tests
-// of other packages look for processes by their sandboxes too.
-func newID() berth.SandboxID {
-	return berth.SandboxID(fmt.Sprintf("01arz3ndekt%07d%08d", os.Getpid()%1e7, lastID.Add(1)))
-}
-
-// processes lists the living processes whose command line holds text.
-func processes(text string) []string {
-	var pids []string
-	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-	for _, file := range files {
-		b, err := os.ReadFile(file)
-		if err == nil && bytes.Contains(b, []byte(text)) {
-			pids = append(pids, filepath.Base(filepath.Dir(file)))
-		}
-	}
-	return pids
 }

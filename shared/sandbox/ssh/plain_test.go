@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
 	"github.com/berth-dev/berth/shared/sandbox/ssh/plain"
 )
 
@@ -173,7 +174,7 @@ func TestPlainCommandsOutliveConnectionsAndServers(t *testing.T) {
 		if err := r.reopen().Destroy(t.Context(), berth.SandboxRef{ID: state.ID}); err != nil {
 			t.Fatal(err)
 		}
-		if left := processes("sleep\x006011.5"); len(left) > 0 {
+		if left := sandboxtest.Processes("sleep\x006011.5"); len(left) > 0 {
 			t.Errorf("processes %v are left", left)
 		}
 		if _, err := os.Stat(r.folder(state.ID)); !os.IsNotExist(err) {

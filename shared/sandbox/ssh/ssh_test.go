@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
 	"github.com/berth-dev/berth/shared/sandbox/ssh"
 	"github.com/berth-dev/berth/shared/shell/sshdtest"
 	"github.com/berth-dev/berth/shared/spool"
@@ -195,7 +196,7 @@ func TestAWorkingDirectoryThatIsAFileIsToldAndNothingIsLeft(t *testing.T) {
 			if err != nil || state.Status != berth.SandboxFailed || state.Reason.Code != berth.ReasonDirectoryMissing || state.Reason.Remediation == "" {
 				t.Errorf("Provision in %s = %+v, %v", dir, state, err)
 			}
-			if _, err := os.Stat(r.folder(spec.ID)); !os.IsNotExist(err) || len(processes(string(spec.ID))) > 0 {
+			if _, err := os.Stat(r.folder(spec.ID)); !os.IsNotExist(err) || len(sandboxtest.Processes(string(spec.ID))) > 0 {
 				t.Errorf("something is left: %v", err)
 			}
 		}
@@ -232,7 +233,7 @@ func TestASandboxWhoseRefWasNeverRecordedIsFound(t *testing.T) {
 	if err := p.Destroy(t.Context(), berth.SandboxRef{ID: spec.ID}); err != nil {
 		t.Fatal(err)
 	}
-	if left := processes(string(spec.ID)); len(left) > 0 {
+	if left := sandboxtest.Processes(string(spec.ID)); len(left) > 0 {
 		t.Errorf("processes %v are left", left)
 	}
 	if _, err := os.Stat(spec.Environment.SSH.WorkingDirectory); err != nil {
@@ -260,7 +261,7 @@ func TestAServerThatDiedWhileItMadeASandboxLeavesNone(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if _, err := os.Stat(r.folder(half.ID)); !os.IsNotExist(err) || len(processes(string(half.ID))) > 0 {
+		if _, err := os.Stat(r.folder(half.ID)); !os.IsNotExist(err) || len(sandboxtest.Processes(string(half.ID))) > 0 {
 			t.Errorf("something is left: %v", err)
 		}
 	})
