@@ -29,6 +29,7 @@ const (
 	engineEnv = "BERTH_TEST_ENGINE"  // use the machine's Docker engine when set
 	spriteEnv = "BERTH_TEST_SPRITES" // the URL of the Sprites API, and a token
 	cloudEnv  = "BERTH_TEST_DAYTONA" // the URL of Daytona's API, and a key
+	vmEnv     = "BERTH_TEST_EXE"     // the address of exe's lobby, its host key's fingerprint, and the file of a key
 	githubEnv = "BERTH_TEST_GITHUB"  // the URL, the App's id, the file of its key, and a folder to allow mounts of
 	idleEnv   = "BERTH_TEST_IDLE"    // end after that long without work
 )
@@ -62,6 +63,14 @@ func serve(dir string) int {
 	}
 	if parts := strings.Fields(os.Getenv(cloudEnv)); len(parts) == 2 {
 		o.Daytona = embedded.Daytona{URL: parts[0], Key: berth.NewSecretValue([]byte(parts[1]))}
+	}
+	if parts := strings.Fields(os.Getenv(vmEnv)); len(parts) == 3 {
+		key, err := os.ReadFile(parts[2])
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		o.Exe = embedded.Exe{Lobby: parts[0], Fingerprint: parts[1], Key: berth.NewSecretValue(key)}
 	}
 	err = embedded.Run(ctx, o)
 	if err != nil {

@@ -16,8 +16,11 @@ type Shell interface {
 	io.Closer
 }
 
-// Workspace is the home of the user of exe's own image.
-const Workspace = "/home/exedev"
+// workspace is where commands start: /home/exedev/workspace in exe's own image, and
+// in others below the home of the image's user. The home itself would not do: it
+// holds the image's files and berth's own, so that no code could be cloned into it,
+// and a git clean there would take the sandbox with it.
+const workspace = "~/workspace"
 
 // Config is what a Provider needs.
 type Config struct {
@@ -28,9 +31,6 @@ type Config struct {
 	Connect func(ctx context.Context, destination, port string) (Shell, error)
 	// Guest is the guest's program for linux on an architecture.
 	Guest func(arch string) ([]byte, error)
-	// Workspace is where commands start, absolute or with ~ for the user's home; the
-	// constant of that name when empty.
-	Workspace string
 	// Patience is how long one Provision waits for a VM before it says creating;
 	// StartLimit how long a VM may take in all before it is given up. Twenty
 	// seconds and three minutes when zero.
@@ -42,9 +42,6 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Workspace == "" {
-		c.Workspace = Workspace
-	}
 	if c.Patience == 0 {
 		c.Patience = 20 * time.Second
 	}

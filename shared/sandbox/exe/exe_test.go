@@ -34,6 +34,9 @@ func TestTheVMIsMadeAsTheEnvironmentSays(t *testing.T) {
 	if v.Image != "ghcr.io/org/image:1.2" || !slices.Contains(v.Tags, "berth-test") || v.Comment != "berth:test:"+string(s.Run) {
 		t.Errorf("the VM is %+v", v)
 	}
+	if want := v.SSH.Home + "/workspace"; state.Workspace != want {
+		t.Errorf("the workspace is %q, want %q, apart from what the home holds", state.Workspace, want)
+	}
 	want := berth.ShellQuote("ssh", "-t", "-p", v.SSH.Port, v.SSH.Destination(), "cd "+state.Workspace+" && exec bash -i")
 	if got, err := r.present.OpenShell(t.Context(), berth.SandboxRef{ID: s.ID, Ref: state.Ref}, time.Hour); err != nil || got != want {
 		t.Errorf("OpenShell = %q, %v; want %q", got, err, want)

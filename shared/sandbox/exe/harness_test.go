@@ -36,7 +36,7 @@ func newRig(t *testing.T, change func(*exe.Config)) *rig {
 		}
 		config := exe.Config{
 			// Each VM is this machine, with a home of its own.
-			Installation: "test", Lobby: lobby, Workspace: "~/exedev",
+			Installation: "test", Lobby: lobby,
 			Connect: func(_ context.Context, destination, port string) (exe.Shell, error) {
 				return native(destination, port, nil)
 			},

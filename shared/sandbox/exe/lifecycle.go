@@ -31,7 +31,7 @@ func (p *Provider) Provision(ctx context.Context, spec berth.SandboxSpec) (berth
 	ref := berth.SandboxRef{ID: spec.ID, Ref: v.ref()}
 	waiting, cancel := context.WithTimeout(ctx, p.config.Patience)
 	defer cancel()
-	state, err := p.Sandboxes.Provision(waiting, ref, relay.Place{Run: spec.Run, Directory: p.config.Workspace, Make: true})
+	state, err := p.Sandboxes.Provision(waiting, ref, relay.Place{Run: spec.Run, Directory: workspace, Make: true})
 	switch {
 	case err == nil && state.Status != berth.SandboxFailed:
 		return p.told(v, state), nil

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"time"
@@ -30,6 +31,10 @@ var endsInDigits = regexp.MustCompile(`-[0-9]+$`)
 // start makes the VM, which answers later when faults say so.
 func (s *Server) start(v *VM, f Faults) {
 	v.SSH = sshdtest.StartFor(s.t, s.box)
+	// The home of a VM is never empty.
+	if err := os.WriteFile(filepath.Join(v.SSH.Home, ".bashrc"), []byte("# of the image\n"), 0o644); err != nil {
+		s.t.Error(err)
+	}
 	if f.NeverStarts || f.SlowStart > 0 {
 		v.SSH.Refuse(true)
 	}
