@@ -16,8 +16,11 @@ type Placer interface {
 	// demands, or says why there is none. The same sandbox has one place. Destroy
 	// gives it back, Stop what it takes, and Start takes that again.
 	Place(ctx context.Context, sandbox SandboxID, e Environment) (Placement, error)
-	// Survey is Place without keeping anything. Error: unavailable when nobody will
-	// take such a sandbox as things are, with why.
+	// Admits refuses an environment whose labels choose hosts of which there is none,
+	// joined or still to join: no run of it need begin to wait. Error: unsupported.
+	Admits(ctx context.Context, e Environment) error
+	// Survey is Place without keeping anything. Errors: unavailable when nobody will
+	// take such a sandbox as things are, with why; those of Admits.
 	Survey(ctx context.Context, e Environment) (wait string, err error)
 	// HostLost says why a host, and all that is on it, is not to be waited for any
 	// more; empty when it is.

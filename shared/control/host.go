@@ -28,7 +28,8 @@ func madeHostID(id string) berth.HostID {
 
 // AddHost records a host that is to join, and returns the token that it can do so
 // with, once, for ten minutes. made names the host when the request does not. A
-// host that has not joined yet is given a new token in place of the one before.
+// host that has not joined yet is given a new token in place of the one before, and
+// keeps its labels beside the new ones.
 // Errors: invalid, with every fault; conflict when the host has joined.
 func (p *Plane) AddHost(ctx context.Context, made string, req berth.HostRequest, by string) (berth.JoinToken, error) {
 	if err := berth.Invalid(berth.ValidateHostRequest(req)); err != nil {
@@ -48,6 +49,15 @@ func (p *Plane) AddHost(ctx context.Context, made string, req berth.HostRequest,
 		return berth.JoinToken{}, err
 	}
 	return berth.JoinToken{Host: host.Host, Token: token, ExpiresAt: until}, nil
+}
+
+// placeable refuses an environment that chooses hosts that there are none of.
+func (p *Plane) placeable(ctx context.Context, e berth.Environment) error {
+	provider, err := p.Providers.Find(e.Provider)
+	if placer, ok := provider.(berth.Placer); ok && err == nil {
+		return placer.Admits(ctx, e)
+	}
+	return nil // the run says what is wrong with its provider
 }
 
 // BeatHost takes in what a host says of itself. Errors: invalid, not_found.

@@ -86,7 +86,8 @@ func (p *Plane) reach(ctx context.Context, e berth.Environment) berth.Check {
 				Remediation: "Wait for other runs to end, or add a host: berth host add NAME",
 			}
 		}
-		if err = surveyErr; err != nil && berth.CodeOf(err) == berth.CodeUnavailable {
+		err = surveyErr
+		if code := berth.CodeOf(err); code == berth.CodeUnavailable || code == berth.CodeUnsupported {
 			return failed(err.Error(), err)
 		}
 	default:

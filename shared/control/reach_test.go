@@ -2,6 +2,7 @@ package control_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -16,6 +17,7 @@ type placing struct {
 	berth.Placer
 	off, wait string
 	err       error
+	refuses   error
 }
 
 func (placing) Kind() berth.ProviderKind { return berth.ProviderDocker }
@@ -23,6 +25,24 @@ func (placing) Kind() berth.ProviderKind { return berth.ProviderDocker }
 func (p placing) Off() string { return p.off }
 
 func (p placing) Survey(context.Context, berth.Environment) (string, error) { return p.wait, p.err }
+
+func (p placing) Admits(context.Context, berth.Environment) error { return p.refuses }
+
+func TestARunWhoseLabelsChooseNoHostIsRefusedBeforeItIsRecorded(t *testing.T) {
+	t.Parallel()
+	p := newPlane(t)
+	refusal := berth.FieldErrorf(berth.CodeUnsupported, "environment.labels", "choose a host that there is not")
+	p.Providers = control.NewProviders(placing{Provider: p.provider, refuses: refusal})
+	p.environment("ci", func(e *berth.Environment) { e.Provider = berth.ProviderDocker })
+	id := berth.RunID(p.IDs.NewID())
+	_, err := p.CreateRun(t.Context(), id, berth.RunRequest{Environment: "ci", Command: []string{"true"}}, "tester")
+	if !errors.Is(err, refusal) {
+		t.Errorf("CreateRun() = %v, want %v", err, refusal)
+	}
+	if _, err := p.Records.FindHead(t.Context(), id); berth.CodeOf(err) != berth.CodeNotFound {
+		t.Errorf("a run that was refused is recorded: %v", err)
+	}
+}
 
 func TestAPreflightSaysWhetherAHostWouldTakeTheSandbox(t *testing.T) {
 	t.Parallel()
@@ -38,6 +58,10 @@ func TestAPreflightSaysWhetherAHostWouldTakeTheSandbox(t *testing.T) {
 		"no host that would": {
 			placing{err: &berth.Error{Code: berth.CodeUnavailable, Message: "no host has room: eu-1 is lost", Remediation: "berth host list"}},
 			"reachability", berth.CheckError, "eu-1 is lost", "berth host list",
+		},
+		"labels that no host has": {
+			placing{err: &berth.Error{Code: berth.CodeUnsupported, Field: "environment.labels", Message: "choose a host that there is not", Remediation: "berth host add NAME --label zone=a"}},
+			"reachability", berth.CheckError, "choose a host that there is not", "--label zone=a",
 		},
 		"no host at all": {placing{off: "no host has joined"}, "provider", berth.CheckError, "no host has joined", ""},
 	} {

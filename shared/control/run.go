@@ -12,7 +12,7 @@ import (
 // CreateRun resolves a request, records the run under id with the intent of its
 // sandbox, and starts its execution. A run that is there under id is what an
 // earlier call recorded, which may have died before the start. Errors: those of config.Resolve; invalid for secrets
-// that are missing or no tokens; too_large; unavailable, and then a run that
+// that are missing or no tokens; unsupported for labels that no host has; too_large; unavailable, and then a run that
 // was recorded has failed.
 func (p *Plane) CreateRun(ctx context.Context, id berth.RunID, req berth.RunRequest, createdBy string) (berth.RunID, error) {
 	switch head, err := p.Records.FindHead(ctx, id); {
@@ -32,6 +32,9 @@ func (p *Plane) CreateRun(ctx context.Context, id berth.RunID, req berth.RunRequ
 		return "", err
 	}
 	if err := berth.Invalid(problems); err != nil {
+		return "", err
+	}
+	if err := p.placeable(ctx, def.Environment); err != nil {
 		return "", err
 	}
 	if p.Room != nil {

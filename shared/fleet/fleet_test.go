@@ -272,6 +272,37 @@ func TestTheServersOwnEngineTakesWhatNoHostHasRoomFor(t *testing.T) {
 	}
 }
 
+func TestLabelsThatNoHostHasAreRefusedAlsoWithAnEngineOfTheServersOwn(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.engine = runnertest.NewProvider()
+	f.host("eu-1", 1, 1e9, "zone", "a")
+	if _, err := f.records.CreateHost(t.Context(), records.StoredHost{Host: berth.Host{ID: "eu-2", Labels: map[string]string{"zone": "it's b"}}}, "h", f.clock.Now()); err != nil {
+		t.Fatal(err)
+	}
+	for name, e := range map[string]berth.Environment{
+		"no labels": environment(64, "1GB"), "labels of its own": environment(1, "1GB", "zone", "c"),
+		"a host that is full": environment(64, "1GB", "host.zone", "a"), "a host that is to join": environment(1, "1GB", "host.zone", "it's b"),
+	} {
+		if err := f.Admits(t.Context(), e); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	e := environment(1, "1GB", "host.zone", "it's c", "host.disk", "ssd")
+	err := f.Admits(t.Context(), e)
+	wantCode(t, "Admits", err, berth.CodeUnsupported, "environment.labels", `host.disk = "ssd" and host.zone = "it's c"`)
+	var refused *berth.Error
+	if want := `berth host add NAME --label disk=ssd --label 'zone=it'\''s c'`; !errors.As(err, &refused) || !strings.Contains(refused.Remediation, want) {
+		t.Errorf("it does not say %s: %+v", want, refused)
+	}
+	_, err = f.Survey(t.Context(), e)
+	wantCode(t, "Survey", err, berth.CodeUnsupported)
+	// A run that was taken in before its host was removed waits for another one.
+	if p := f.place(e); p.Wait == "" {
+		t.Errorf("placed %+v", p)
+	}
+}
+
 func TestASandboxGivesItsPlaceBack(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -136,6 +138,37 @@ func (f *Fleet) Place(ctx context.Context, sandbox berth.SandboxID, e berth.Envi
 	return berth.Placement{Wait: s.why()}, nil
 }
 
+// Admits goes by the hosts that are recorded, whatever room they have: the server's
+// own engine has no labels. One that is still to join has those that it was added
+// with.
+func (f *Fleet) Admits(ctx context.Context, e berth.Environment) error {
+	wanted := berth.HostLabels(e)
+	if len(wanted) == 0 {
+		return nil
+	}
+	hosts, err := f.config.Records.AllHosts(ctx)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(hosts, func(h records.StoredHost) bool { return len(h.LacksLabels(wanted)) == 0 }) {
+		return nil
+	}
+	return unchosen(wanted)
+}
+
+// unchosen is the error for labels that no host has.
+func unchosen(wanted map[string]string) error {
+	var labels, flags []string
+	for _, name := range slices.Sorted(maps.Keys(wanted)) {
+		labels = append(labels, berth.HostLabelPrefix+name+" = "+strconv.Quote(wanted[name]))
+		flags = append(flags, "--label "+berth.ShellQuote(name+"="+wanted[name]))
+	}
+	return &berth.Error{
+		Code: berth.CodeUnsupported, Field: "environment.labels", Message: "choose a host that there is not: no host has " + strings.Join(labels, " and "),
+		Remediation: "Add such a host: berth host add NAME " + strings.Join(flags, " ") + "; or take the labels out of the environment.",
+	}
+}
+
 // Survey also asks the host that would be the first, whether it answers.
 func (f *Fleet) Survey(ctx context.Context, e berth.Environment) (wait string, err error) {
 	s, err := f.survey(ctx, e)
@@ -153,6 +186,9 @@ func (f *Fleet) Survey(ctx context.Context, e berth.Environment) (wait string, e
 	found = found || engine != nil && len(s.wanted) == 0
 	switch {
 	case !found && len(s.takers) == 0:
+		if err := f.Admits(ctx, e); err != nil {
+			return "", err
+		}
 		return "", &berth.Error{
 			Code: berth.CodeUnavailable, Message: s.why(),
 			Remediation: "Look at the hosts with `berth host list`, or add one: berth host add NAME.",

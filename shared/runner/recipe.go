@@ -9,7 +9,7 @@ import (
 )
 
 // recipe is a hash of what of an environment is built into a sandbox: provider,
-// image, resources, network and mounts. Two environments of one recipe can use
+// image, resources, network, mounts, and the hosts that it may be on. Two environments of one recipe can use
 // the same warm sandbox; variables come with each command.
 func recipe(e berth.Environment) string {
 	e = berth.NormalizeEnvironment(e)
@@ -19,7 +19,8 @@ func recipe(e berth.Environment) string {
 		Resources berth.Resources
 		Network   berth.Network
 		Docker    berth.DockerOptions
-	}{e.Provider, e.Image, e.Resources, e.Network, berth.DockerOptions{}}
+		Hosts     map[string]string `json:",omitempty"`
+	}{e.Provider, e.Image, e.Resources, e.Network, berth.DockerOptions{}, berth.HostLabels(e)}
 	if e.Docker != nil {
 		baked.Docker = berth.DockerOptions{ExtraMounts: e.Docker.ExtraMounts, NetworkMode: e.Docker.NetworkMode}
 	}

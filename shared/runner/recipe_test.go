@@ -20,6 +20,7 @@ func TestTheRecipeIsWhatIsBuiltIntoASandbox(t *testing.T) {
 		{"the lifecycle", func(e *berth.Environment) { e.Lifecycle.Preserve = true }, true},
 		{"the pool's size", func(e *berth.Environment) { e.Docker = &berth.DockerOptions{PoolSize: 3} }, true},
 		{"an omitted network mode", func(e *berth.Environment) { e.Network.Mode = berth.NetworkAllowAll }, true},
+		{"labels that choose hosts", func(e *berth.Environment) { e.Labels = map[string]string{"host.zone": "b"} }, false},
 		{"the image", func(e *berth.Environment) { e.Image.Docker = &other }, false},
 		{"the limits", func(e *berth.Environment) { e.Resources.CPU = &cpu }, false},
 		{"the network", func(e *berth.Environment) { e.Network.Mode = berth.NetworkBlock }, false},
