@@ -34,7 +34,7 @@ func TestWhatIsWrongIsToldAndLeavesNothing(t *testing.T) {
 			code:   berth.CodeInvalid, says: []string{"answers with a page", "URL of the Sprites API"},
 		},
 		"a token that was revoked": {
-			change: func(_ *testing.T, w *ward) { w.Revoke() }, code: berth.CodeUnauthenticated, says: []string{"valid Sprites token"},
+			change: func(_ *testing.T, w *ward) { w.Revoke() }, code: berth.CodeForbidden, says: []string{"valid Sprites token"},
 		},
 		"a token with a line end": {
 			change: func(_ *testing.T, w *ward) {
@@ -121,7 +121,7 @@ func TestAPreflightTellsWhatIsWrongWithTheAccount(t *testing.T) {
 	}{
 		"nothing":                 {func(*ward) {}, ""},
 		"a URL that is a page":    {func(w *ward) { w.config.URL += "/web" }, berth.CodeInvalid},
-		"a token that is revoked": {func(w *ward) { w.Revoke() }, berth.CodeUnauthenticated},
+		"a token that is revoked": {func(w *ward) { w.Revoke() }, berth.CodeForbidden},
 		"an address of nobody":    {func(w *ward) { w.config.URL = "http://127.0.0.1:1" }, berth.CodeUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -260,7 +260,7 @@ func TestASnapshotIsMadeOnce(t *testing.T) {
 	}
 	for body, says := range map[string]string{
 		"{\"type\":\"info\",\"data\":\"x\"}\n{\"type\":\"error\",\"error\":\"storage is wedged\"}\n": "storage is wedged",
-		"": "does not say", "<html>": "something else",
+		"": "does not say", "<html>": "something else", "{\"type\":\"info\",\"data\":\"x\"}\n": "does not say",
 	} {
 		w.Fail(checkpointRoute, spritestest.Fault{Status: 200, Body: body})
 		if err := p.Snapshot(t.Context(), ref, "second"); berth.CodeOf(err) != berth.CodeUnavailable || !strings.Contains(err.Error(), says) {

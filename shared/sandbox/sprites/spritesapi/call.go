@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
@@ -49,10 +50,7 @@ func (c *Client) do(ctx context.Context, r request, result any) error {
 			if result == nil {
 				return nil
 			}
-			if json.Unmarshal(body, result) != nil {
-				return berth.Errorf(berth.CodeUnavailable, "%s answers with something else than JSON", c.base.Host)
-			}
-			return nil
+			return c.decode(body, result)
 		}
 		wait, again := c.repeats(err, r.once)
 		if !again || try == tries {
@@ -63,6 +61,18 @@ func (c *Client) do(ctx context.Context, r request, result any) error {
 		}
 		pause *= 2
 	}
+}
+
+// decode reads an answer. One that does not say what it must is unavailable: taken
+// for what it leaves out, it would be a sprite without labels, or no sprites at all.
+func (c *Client) decode(body []byte, result any) error {
+	if json.Unmarshal(body, result) != nil {
+		return berth.Errorf(berth.CodeUnavailable, "%s answers with something else than JSON", c.base.Host)
+	}
+	if whole, ok := result.(interface{ isWhole() bool }); ok && !whole.isWhole() {
+		return berth.Errorf(berth.CodeUnavailable, "%s answers with half of what was asked for", c.base.Host)
+	}
+	return nil
 }
 
 // repeats reports whether a request may be sent again, and after what time.
@@ -119,7 +129,7 @@ func (c *Client) send(ctx context.Context, r request) ([]byte, error) {
 		return nil, c.unreachable(err)
 	}
 	if res.StatusCode >= 300 {
-		return nil, c.failure(res, body)
+		return nil, c.failure(ctx, res, body)
 	}
 	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); !r.plain && len(body) > 0 && kind == "text/html" {
 		return nil, c.page()
@@ -152,19 +162,34 @@ func (c *Client) unreachable(err error) error {
 	}
 }
 
+// maxWords is how much of what Sprites says is shown, in bytes.
+const maxWords = 500
+
+// words are those of the service, in one line, bounded and without the token.
+func (c *Client) words(ctx context.Context, text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if token, err := c.config.Token(ctx); err == nil && token.Len() >= berth.MinSecretBytes {
+		text = strings.ReplaceAll(text, string(token.Reveal()), "[secret]")
+	}
+	if len(text) > maxWords {
+		text = text[:maxWords] + "…"
+	}
+	return strings.ToValidUTF8(text, "")
+}
+
 // failure makes an error of an answer that is no success. Codes: invalid as Sprites
-// says what is wrong, unauthenticated, forbidden, not_found, conflict,
-// rate_limited, unavailable.
-func (c *Client) failure(res *http.Response, body []byte) error {
+// says what is wrong, forbidden, also for a token that is none, not_found,
+// conflict, rate_limited, unavailable.
+func (c *Client) failure(ctx context.Context, res *http.Response, body []byte) error {
 	var said struct {
 		Error      string `json:"error"`
 		Message    string `json:"message"`
 		RetryAfter int    `json:"retry_after_seconds"`
 	}
 	_ = json.Unmarshal(body, &said) // what is no JSON says nothing
-	text := said.Message
+	text := c.words(ctx, said.Message)
 	if text == "" {
-		text = said.Error
+		text = c.words(ctx, said.Error)
 	}
 	if text == "" {
 		text = "status " + strconv.Itoa(res.StatusCode)
@@ -172,7 +197,10 @@ func (c *Client) failure(res *http.Response, body []byte) error {
 	e := &berth.Error{Message: "Sprites says: " + text}
 	switch {
 	case res.StatusCode == http.StatusUnauthorized:
-		e.Code, e.Remediation = berth.CodeUnauthenticated, "Give the server a valid Sprites token: sprites.dev/account, or `sprite org auth`."
+		e.Code, e.Remediation = berth.CodeForbidden, "Give the server a valid Sprites token: sprites.dev/account, or `sprite org auth`."
+	case res.StatusCode < 400:
+		e.Code, e.Message = berth.CodeInvalid, c.base.Host+" answers with a redirect, which is not followed"
+		e.Remediation = "Check the URL of the Sprites API in the server's settings."
 	case res.StatusCode == http.StatusForbidden:
 		e.Code, e.Remediation = berth.CodeForbidden, "Check the organisation of the Sprites token and its plan."
 	case res.StatusCode == http.StatusNotFound:
@@ -193,14 +221,31 @@ func (c *Client) failure(res *http.Response, body []byte) error {
 // no end to wait for.
 func (c *Client) limited(e *berth.Error, res *http.Response, code string, seconds int) error {
 	e.Code = berth.CodeRateLimited
-	if n, err := strconv.Atoi(res.Header.Get("Retry-After")); err == nil {
+	if n, ok := retryAfter(res.Header); ok {
 		seconds = n
 	}
 	if code == "concurrent_sprite_limit_exceeded" {
 		e.Remediation = "Destroy sandboxes that are not needed, or raise the limit of the account."
 		return e
 	}
-	after := time.Duration(max(seconds, 1)) * time.Second
+	after := time.Duration(min(max(seconds, 1), maxAfter)) * time.Second
 	e.Remediation, e.Cause = "Try again in "+after.String()+".", &failed{retryAfter: after}
 	return e
+}
+
+// maxAfter is the longest time that is told as one, in seconds.
+const maxAfter = 24 * 60 * 60
+
+// retryAfter reads the header, in whole seconds. A date is meant by the clock of
+// the server, which need not be ours.
+func retryAfter(h http.Header) (seconds int, ok bool) {
+	if n, err := strconv.Atoi(h.Get("Retry-After")); err == nil {
+		return n, true
+	}
+	at, err := http.ParseTime(h.Get("Retry-After"))
+	now, nowErr := http.ParseTime(h.Get("Date"))
+	if err != nil || nowErr != nil {
+		return 0, false
+	}
+	return int(at.Sub(now) / time.Second), true
 }

@@ -31,7 +31,7 @@ func (c *Client) Checkpoints(ctx context.Context, name string) ([]Checkpoint, er
 
 // CreateCheckpoint keeps the disk as it is. It is sent once: after unavailable the
 // checkpoint may be there. Errors: not_found; unavailable with what the service
-// says, also when it stops saying anything.
+// says, also when it stops before it says that the checkpoint is complete.
 func (c *Client) CreateCheckpoint(ctx context.Context, name, comment string) error {
 	body, err := c.stream(ctx, request{
 		method: http.MethodPost, url: c.at(nil, "v1", "sprites", name, "checkpoint"),
@@ -40,7 +40,7 @@ func (c *Client) CreateCheckpoint(ctx context.Context, name, comment string) err
 	if err != nil {
 		return err
 	}
-	lines := 0
+	complete := false
 	scan := bufio.NewScanner(bytes.NewReader(body))
 	scan.Buffer(nil, maxReply)
 	for scan.Scan() {
@@ -52,11 +52,11 @@ func (c *Client) CreateCheckpoint(ctx context.Context, name, comment string) err
 			return berth.Errorf(berth.CodeUnavailable, "Sprites answers to a checkpoint with something else than lines of JSON")
 		}
 		if line.Type == "error" || line.Error != "" {
-			return berth.Errorf(berth.CodeUnavailable, "Sprites could not keep the disk: %s", line.Error+line.Data)
+			return berth.Errorf(berth.CodeUnavailable, "Sprites could not keep the disk: %s", c.words(ctx, line.Error+" "+line.Data))
 		}
-		lines++
+		complete = complete || line.Type == "complete"
 	}
-	if lines == 0 {
+	if scan.Err() != nil || !complete {
 		return berth.Errorf(berth.CodeUnavailable, "Sprites does not say what became of the checkpoint")
 	}
 	return nil

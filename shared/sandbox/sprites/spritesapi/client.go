@@ -61,6 +61,10 @@ func New(c Config) (*Client, error) {
 	if c.HTTP == nil {
 		c.HTTP = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
 	}
+	// The token must not follow a redirect to wherever it leads.
+	unled := *c.HTTP
+	unled.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	c.HTTP = &unled
 	if c.Clock == nil {
 		c.Clock = berth.SystemClock{}
 	}

@@ -83,7 +83,7 @@ func (c *Client) Open(ctx context.Context, sprite string, cmd Command) (*Session
 		HTTPClient: c.config.HTTP, HTTPHeader: header, CompressionMode: websocket.CompressionDisabled,
 	})
 	if err != nil {
-		return nil, c.refusal(res, err)
+		return nil, c.refusal(ctx, res, err)
 	}
 	conn.SetReadLimit(maxFrame)
 	out, in := io.Pipe()
@@ -95,7 +95,7 @@ func (c *Client) Open(ctx context.Context, sprite string, cmd Command) (*Session
 }
 
 // refusal explains a handshake that has failed.
-func (c *Client) refusal(res *http.Response, err error) error {
+func (c *Client) refusal(ctx context.Context, res *http.Response, err error) error {
 	switch {
 	case res == nil || res.StatusCode == http.StatusSwitchingProtocols:
 		return c.unreachable(err)
@@ -106,7 +106,7 @@ func (c *Client) refusal(res *http.Response, err error) error {
 	if res.Body != nil {
 		body, _ = io.ReadAll(io.LimitReader(res.Body, maxReply)) // what was not read says nothing
 	}
-	return c.failure(res, body)
+	return c.failure(ctx, res, body)
 }
 
 // errNoExit is the end of a connection that has not told how the command ended.

@@ -2,10 +2,14 @@ package spritesapi
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
+
+	"github.com/berth-dev/berth/shared/berth"
 )
 
 // Running is the status of a sprite that is awake. One that is warm, or cold as a
@@ -23,6 +27,8 @@ type Sprite struct {
 	Labels       []string    `json:"labels"`
 	CreatedAt    time.Time   `json:"created_at"`
 }
+
+func (s *Sprite) isWhole() bool { return s.Name != "" }
 
 // URLSettings say who may open a sprite's URL: sprite, its organisation, or public.
 type URLSettings struct {
@@ -52,30 +58,61 @@ func (c *Client) Find(ctx context.Context, name string) (Sprite, error) {
 	return s, err
 }
 
-const pageSize = 50
+const (
+	pageSize = 50
+	maxPages = 2000 // a list that goes on for longer has no end
+)
 
-// List returns all sprites of the organisation whose name has a prefix.
+// page is one of a list.
+type page struct {
+	Sprites sprites `json:"sprites"`
+	More    bool    `json:"has_more"`
+	Next    string  `json:"next_continuation_token"`
+}
+
+func (p *page) isWhole() bool { return p.Sprites.told && (!p.More || p.Next != "") }
+
+// sprites may be none, which is told all the same, as [] or null.
+type sprites struct {
+	all  []Sprite
+	told bool
+}
+
+func (s *sprites) UnmarshalJSON(b []byte) error {
+	s.told = true
+	if err := json.Unmarshal(b, &s.all); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(s.all, func(one Sprite) bool { return one.Name == "" }) {
+		s.told = false
+	}
+	return nil
+}
+
+// List returns all sprites of the organisation whose name has a prefix, or an
+// error: what a list leaves out would be taken for gone. Error: unavailable for one
+// without an end.
 func (c *Client) List(ctx context.Context, prefix string) ([]Sprite, error) {
 	var all []Sprite
 	query := url.Values{"max_results": {strconv.Itoa(pageSize)}}
 	if prefix != "" {
 		query.Set("prefix", prefix)
 	}
-	for {
-		var page struct {
-			Sprites []Sprite `json:"sprites"`
-			More    bool     `json:"has_more"`
-			Next    string   `json:"next_continuation_token"`
-		}
-		if err := c.do(ctx, request{method: http.MethodGet, url: c.at(query, "v1", "sprites")}, &page); err != nil {
+	for range maxPages {
+		var got page
+		if err := c.do(ctx, request{method: http.MethodGet, url: c.at(query, "v1", "sprites")}, &got); err != nil {
 			return nil, err
 		}
-		all = append(all, page.Sprites...)
-		if !page.More || page.Next == "" || page.Next == query.Get("continuation_token") {
+		all = append(all, got.Sprites.all...)
+		if !got.More {
 			return all, nil
 		}
-		query.Set("continuation_token", page.Next)
+		if got.Next == query.Get("continuation_token") {
+			break
+		}
+		query.Set("continuation_token", got.Next)
 	}
+	return nil, berth.Errorf(berth.CodeUnavailable, "the list of %s has no end", c.base.Host)
 }
 
 // SetLabels replaces a sprite's labels.

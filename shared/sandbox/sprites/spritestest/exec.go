@@ -126,7 +126,7 @@ func (n *session) start(withInput bool) (outputs []*os.File, err error) {
 			return nil, err
 		}
 	}
-	err = n.cmd.Start()
+	err = n.sprite.start(n.cmd)
 	for _, end := range ends {
 		end.Close()
 	}

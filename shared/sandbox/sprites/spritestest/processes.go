@@ -4,14 +4,17 @@ package spritestest
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"strconv"
 	"syscall"
+	"time"
+
+	"github.com/berth-dev/berth/shared/guest/proctree"
 )
 
 const (
-	killed = syscall.SIGKILL
 	frozen = syscall.SIGSTOP
 	thawed = syscall.SIGCONT
 )
@@ -19,41 +22,39 @@ const (
 // markVariable is in the environment of every process of a sprite.
 const markVariable = "SPRITE_MARK"
 
-// PIDs are the living processes of the sprite.
-func (s *Sprite) PIDs() (pids []int) {
-	dirs, _ := filepath.Glob("/proc/[0-9]*")
-	for _, dir := range dirs {
-		pid, _ := strconv.Atoi(filepath.Base(dir))
-		if pid != os.Getpid() && s.has(dir) {
-			pids = append(pids, pid)
+const endLimit = 20 * time.Second
+
+// processes finds those of the sprite.
+func (s *Sprite) processes(all []proctree.Process) (found []proctree.Process) {
+	for _, p := range all {
+		if p.PID != os.Getpid() && s.has(p.PID) {
+			found = append(found, p)
 		}
 	}
-	return pids
+	return found
 }
 
-func (s *Sprite) has(dir string) bool {
-	env, _ := os.ReadFile(dir + "/environ")
-	for entry := range bytes.SplitSeq(env, []byte{0}) {
+func (s *Sprite) has(pid int) bool {
+	dir := filepath.Join("/proc", strconv.Itoa(pid))
+	environ, _ := os.ReadFile(dir + "/environ")
+	for entry := range bytes.SplitSeq(environ, []byte{0}) {
 		if string(entry) == markVariable+"="+s.Mark {
-			return !dead(dir)
+			return true
 		}
 	}
 	args, _ := os.ReadFile(dir + "/cmdline")
-	return bytes.Contains(args, []byte(s.Root+"/")) && !dead(dir)
+	return bytes.Contains(args, []byte(s.Root+"/"))
 }
 
-// dead reports whether a process is a zombie.
-func dead(dir string) bool {
-	stat, err := os.ReadFile(dir + "/stat")
-	i := bytes.LastIndexByte(stat, ')')
-	return err != nil || i < 0 || len(stat) < i+3 || stat[i+2] == 'Z'
-}
-
-// signal sends to all processes, and returns how many there were.
-func (s *Sprite) signal(sig syscall.Signal) int {
-	pids := s.PIDs()
-	for _, pid := range pids {
-		_ = syscall.Kill(pid, sig)
+// signal sends to all processes.
+func (s *Sprite) signal(sig syscall.Signal) {
+	all, _ := proctree.All() // without them nobody is frozen, and the test sees it
+	for _, p := range s.processes(all) {
+		p.Signal(sig)
 	}
-	return len(pids)
+}
+
+// kill ends all processes.
+func (s *Sprite) kill() {
+	proctree.End(context.Background(), proctree.Ending{Find: s.processes, Limit: endLimit, Again: 6})
 }

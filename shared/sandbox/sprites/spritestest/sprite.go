@@ -3,7 +3,9 @@
 package spritestest
 
 import (
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -26,6 +28,7 @@ type Sprite struct {
 	auth        string
 	policy      []rule
 	checkpoints []checkpoint
+	ended       bool
 }
 
 type rule struct {
@@ -53,13 +56,21 @@ func (s *Sprite) begin() error {
 
 // end ends all processes and removes the folder.
 func (s *Sprite) end() {
-	for range 100 { // processes that begin others are met again
-		if s.signal(killed) == 0 {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	s.mu.Lock()
+	s.ended = true
+	s.mu.Unlock()
+	s.kill()
 	_ = os.RemoveAll(s.Root)
+}
+
+// start begins a command, unless the sprite is no more.
+func (s *Sprite) start(cmd *exec.Cmd) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return errors.New("the sprite is no more")
+	}
+	return cmd.Start()
 }
 
 // Labels are those that the sprite has now.
@@ -117,12 +128,7 @@ func (s *Sprite) Sleep(status string) {
 	s.status = status
 	s.mu.Unlock()
 	if status == "cold" {
-		for range 100 {
-			if s.signal(killed) == 0 {
-				return
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
+		s.kill()
 		return
 	}
 	s.signal(frozen)
