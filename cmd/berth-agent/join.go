@@ -52,7 +52,7 @@ go on with it. What this machine needs for its sandboxes is said to serve.`,
 	flags := cmd.Flags()
 	flags.StringVar(&o.token, "token", "", "`token` that berth host add has printed; - reads it from standard input")
 	flags.StringVar(&o.address, "address", "", "`URL` at which the server reaches this machine, such as https://203.0.113.7:7443 (default: the address that leads to the server)")
-	flags.StringArrayVar(&o.labels, "label", nil, "`KEY=VALUE` that environments choose hosts by; may be repeated")
+	flags.StringArrayVar(&o.labels, "label", nil, "`NAME=VALUE` that environments choose hosts by; may be repeated")
 	flags.StringVar(&o.listen, "listen", "", "`host:port` to listen on, now and when it serves (default :7443, or 127.0.0.1:7443 when the server is on this machine)")
 	flags.BoolVar(&o.insecure, "insecure", false, "send the token and the key over plain http to another machine, where others can read them")
 	flags.BoolVar(&o.goOn, "serve", false, "serve when it has joined, as berth-agent serve does")
@@ -136,11 +136,11 @@ func (o *joinOptions) check(stdin io.Reader) (ask berth.HostJoin, err error) {
 func labelsOf(flags []string) (map[string]string, error) {
 	labels := map[string]string{}
 	for _, flag := range flags {
-		key, value, found := strings.Cut(flag, "=")
-		if _, twice := labels[key]; !found || twice {
-			return nil, berth.FieldErrorf(berth.CodeInvalid, "--label", "must be KEY=VALUE, each key once")
+		name, value, found := strings.Cut(flag, "=")
+		if _, twice := labels[name]; !found || twice {
+			return nil, berth.FieldErrorf(berth.CodeInvalid, "--label", "must be NAME=VALUE, each name once")
 		}
-		labels[key] = value
+		labels[name] = value
 	}
 	return labels, berth.Invalid(berth.ValidateLabels("--label", labels))
 }

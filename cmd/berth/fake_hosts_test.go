@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -31,7 +32,15 @@ func (f *fake) routeHosts(mux *http.ServeMux) {
 		}
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		h := berth.Host{ID: req.ID, Labels: req.Labels, Status: berth.HostJoining, CreatedAt: fakeNow}
+		labels := map[string]string{}
+		f.hosts = slices.DeleteFunc(f.hosts, func(other berth.Host) bool {
+			if other.ID == req.ID {
+				maps.Copy(labels, other.Labels)
+			}
+			return other.ID == req.ID
+		})
+		maps.Copy(labels, req.Labels)
+		h := berth.Host{ID: req.ID, Labels: labels, Status: berth.HostJoining, CreatedAt: fakeNow}
 		f.hosts = append(f.hosts, h)
 		answer(w, 201, berth.JoinToken{Host: h, Token: "bthj_token", ExpiresAt: fakeNow.Add(berth.JoinTokenLife)})
 	})

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"maps"
 	"net/url"
 	"strings"
 
@@ -25,7 +26,8 @@ func hostAddCommand(a *app) *cobra.Command {
 standard output; the token in it is good once, for 10 minutes, and not shown again.
 
 A host that has not joined yet may be added again: it gets a new token, and the one
-before counts no more.`,
+before counts no more. Its labels stay, and those that are given are set beside them;
+to drop one, remove the host first: berth host rm NAME.`,
 		Example: `  berth host add eu-1
   berth host add gpu-1 --label zone=a --label gpu=true
   berth host add --json`,
@@ -34,7 +36,7 @@ before counts no more.`,
 			return a.hostAdd(cmd.Context(), cmd, strings.Join(args, ""), f)
 		},
 	}
-	cmd.Flags().StringArrayVar(&f.labels, "label", nil, "`KEY=VALUE` that environments choose hosts by; may be repeated")
+	cmd.Flags().StringArrayVar(&f.labels, "label", nil, "`NAME=VALUE` that environments choose hosts by; may be repeated")
 	jsonFlag(cmd, &f.asJSON, "the host and its token")
 	cmd.ValidArgsFunction = cobra.NoFileCompletions
 	return cmd
@@ -59,6 +61,9 @@ func (a *app) hostAdd(ctx context.Context, cmd *cobra.Command, name string, f ho
 		return err
 	}
 	a.note("host %s may join until %s, once; run this on it:", token.Host.ID, terminal.Clean(token.ExpiresAt.Local().Format("15:04:05")))
+	if kept := labelsBeside(token.Host.Labels, labels); kept != "" {
+		a.note("it keeps the labels %s; to drop one, remove the host first: berth host rm %s", kept, token.Host.ID)
+	}
 	if u, err := url.Parse(c.Server()); err == nil && credentials.IsLoopback(u.Hostname()) {
 		a.note("%s leads to this machine alone, and must stay the same: a host elsewhere needs the URL at which it reaches the server", terminal.Clean(c.Server()))
 	}
@@ -66,4 +71,11 @@ func (a *app) hostAdd(ctx context.Context, cmd *cobra.Command, name string, f ho
 		return a.printJSON(token)
 	}
 	return a.printf("berth-agent join %s --token %s\n", berth.ShellQuote(c.Server()), token.Token)
+}
+
+// labelsBeside shows those of all that were not given now.
+func labelsBeside(all, given map[string]string) string {
+	kept := maps.Clone(all)
+	maps.DeleteFunc(kept, func(name, _ string) bool { _, now := given[name]; return now })
+	return labelsText(kept)
 }

@@ -37,6 +37,24 @@ func TestAddingAHostPrintsTheCommandToRunOnItAlone(t *testing.T) {
 	}
 }
 
+func TestAddingAHostAgainSaysWhichLabelsItKeeps(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	c := newCLI(t, f.URL)
+	first := c.ok("host", "add", "eu-1", "--label", "zone=a", "--label", "gpu=yes").stderr
+	mustNotContain(t, "the first time", first, "keeps")
+	again := c.ok("host", "add", "eu-1", "--label", "zone=b").stderr
+	mustContain(t, "the second time", again, "keeps the labels gpu=yes;", "berth host rm eu-1")
+	mustNotContain(t, "the second time", again, "zone=")
+}
+
+func TestALabelOfAHostIsCalledAsEveryOther(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t, newFake(t).URL)
+	mustContain(t, "--label bad", c.run("host", "add", "eu-1", "--label", "bad").stderr, "--label must be NAME=VALUE")
+	mustContain(t, "the help", c.ok("host", "add", "--help").stdout, "--label NAME=VALUE")
+}
+
 func TestHostsAreListedShownDrainedAndRemoved(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)

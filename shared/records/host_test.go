@@ -1,6 +1,7 @@
 package records_test
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -116,6 +117,34 @@ func TestOfTwoJoinsAtOnceOneWins(t *testing.T) {
 	}
 	if keys, _, err := f.ListKeys(t.Context(), 10, ""); won != 1 || len(keys) != 1 || err != nil {
 		t.Errorf("%d joins won and made %d keys, %v", won, len(keys), err)
+	}
+}
+
+func TestAHostThatIsAddedAgainKeepsItsLabels(t *testing.T) {
+	t.Parallel()
+	f := newStore(t)
+	add := func(hash string, labels map[string]string) map[string]string {
+		h, err := f.CreateHost(t.Context(), records.StoredHost{Host: berth.Host{ID: "eu-1", Labels: labels}}, hash, f.clock.Now().Add(time.Minute))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if stored, err := f.FindHost(t.Context(), "eu-1"); err != nil || !maps.Equal(stored.Labels, h.Labels) {
+			t.Errorf("stored %v, %v; returned %v", stored.Labels, err, h.Labels)
+		}
+		return h.Labels
+	}
+	add("h1", map[string]string{"zone": "a", "gpu": "yes"})
+	if got := add("h2", nil); !maps.Equal(got, map[string]string{"zone": "a", "gpu": "yes"}) {
+		t.Errorf("added again without labels it has %v", got)
+	}
+	if got := add("h3", map[string]string{"zone": "b", "disk": "ssd"}); !maps.Equal(got, map[string]string{"zone": "b", "gpu": "yes", "disk": "ssd"}) {
+		t.Errorf("added again with others it has %v", got)
+	}
+	if err := f.DeleteHost(t.Context(), "eu-1"); err != nil {
+		t.Fatal(err)
+	}
+	if got := add("h4", map[string]string{"zone": "c"}); !maps.Equal(got, map[string]string{"zone": "c"}) {
+		t.Errorf("removed and added it has %v", got)
 	}
 }
 

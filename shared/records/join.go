@@ -2,6 +2,7 @@ package records
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
@@ -26,10 +27,12 @@ func (j Join) item() (berth.Item, error) {
 }
 
 // CreateHost records a host that is to join with the token of a hash until a time.
-// One that has not joined yet gets the new token in place of the one before.
+// One that has not joined yet gets the new token in place of the one before, and
+// keeps the labels that it was added with, but for those that have new values.
 // Error: conflict when the host has joined.
 func (s *Store) CreateHost(ctx context.Context, h StoredHost, hash string, until time.Time) (StoredHost, error) {
 	h.CreatedAt, h.JoinHash, h.JoinExpiresAt = s.Clock.Now(), hash, until
+	labels := h.Labels
 	err := s.race(ctx, "host "+string(h.ID), func() error {
 		before, err := s.FindHost(ctx, h.ID)
 		switch {
@@ -43,7 +46,9 @@ func (s *Store) CreateHost(ctx context.Context, h StoredHost, hash string, until
 		case err != nil && !isNotFound(err):
 			return err
 		}
-		h.Version = before.Version
+		h.Version, h.Labels = before.Version, map[string]string{}
+		maps.Copy(h.Labels, before.Labels)
+		maps.Copy(h.Labels, labels)
 		host, err := h.item()
 		if err != nil {
 			return err
