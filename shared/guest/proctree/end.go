@@ -46,6 +46,10 @@ type Ending struct {
 	Grace time.Duration
 	// Limit bounds the whole: a process in an uninterruptible wait does not end.
 	Limit time.Duration
+	// Again is how many looks must find nobody after one that did. A single look
+	// misses what is being started meanwhile, and who finds processes by arguments
+	// or environment misses one that becomes another program just then.
+	Again int
 }
 
 // End ends all processes that Find lists, and repeats until it lists none: a
@@ -54,19 +58,21 @@ type Ending struct {
 func End(ctx context.Context, e Ending) bool {
 	now := time.Now()
 	kill, limit := now.Add(e.Grace), now.Add(e.Grace+e.Limit)
-	told := map[Process]bool{}
+	told, quiet := map[Process]bool{}, 0
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
 		all, err := All()
 		if err != nil {
 			return false
 		}
 		left := e.Find(all)
-		if len(left) == 0 {
+		if len(left) > 0 {
+			quiet = 0
+		} else if quiet++; quiet > e.Again {
 			return true
 		}
 		now := time.Now()
 		if ctx.Err() != nil || now.After(limit) {
-			return false
+			return len(left) == 0
 		}
 		for _, p := range left {
 			switch {
@@ -83,9 +89,6 @@ func End(ctx context.Context, e Ending) bool {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			if ctx.Err() != nil {
-				return false
-			}
 		}
 	}
 }

@@ -82,6 +82,24 @@ func TestEndRepeatsUntilNothingIsLeft(t *testing.T) {
 	}
 }
 
+// Some looks miss one that is there, as while it becomes another program.
+func TestEndLooksAgainAsOftenAsItIsTold(t *testing.T) {
+	t.Parallel()
+	cmd := shell(t, "echo up; exec sleep 600")
+	looks := 0
+	if !End(t.Context(), Ending{Again: 2, Limit: 20 * time.Second, Find: func(all []Process) []Process {
+		if looks++; looks < 3 {
+			return nil
+		}
+		return self(all, cmd.Process.Pid)
+	}}) {
+		t.Error("some are left")
+	}
+	if _, alive := Read(cmd.Process.Pid); alive || looks < 6 {
+		t.Errorf("alive %v after %d looks", alive, looks)
+	}
+}
+
 func self(all []Process, pid int) []Process {
 	for _, p := range all {
 		if p.PID == pid {

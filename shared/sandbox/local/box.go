@@ -155,7 +155,7 @@ func (b *box) endProcesses(ctx context.Context, m meta) bool {
 		return true
 	}
 	guest, alive := m.guest(b.provider.boot)
-	return proctree.End(ctx, proctree.Ending{Limit: endLimit, Find: func(all []proctree.Process) []proctree.Process {
+	return proctree.End(ctx, proctree.Ending{Limit: endLimit, Again: 1, Find: func(all []proctree.Process) []proctree.Process {
 		if alive && guest.Alive() {
 			return append(proctree.Below(all, guest.PID), guest)
 		}

@@ -65,7 +65,7 @@ func (t *toolbox) end() {
 	sessions := t.sessions
 	t.sessions = map[string]*session{}
 	t.mu.Unlock()
-	proctree.End(context.Background(), proctree.Ending{Find: t.processes, Limit: endLimit})
+	proctree.End(context.Background(), proctree.Ending{Find: t.processes, Limit: endLimit, Again: 6})
 	for _, n := range sessions {
 		n.close()
 	}

@@ -50,7 +50,7 @@ func (v *VM) remove() {
 	v.SSH.Cut()
 	_ = os.RemoveAll(v.SSH.Home)
 	tags := map[proctree.Tag]bool{} // of the guests seen: their commands are found by them when they are gone
-	proctree.End(context.Background(), proctree.Ending{Limit: 30 * time.Second, Find: func(all []proctree.Process) (left []proctree.Process) {
+	proctree.End(context.Background(), proctree.Ending{Limit: 30 * time.Second, Again: 6, Find: func(all []proctree.Process) (left []proctree.Process) {
 		for _, pid := range v.Processes() {
 			left = append(left, proctree.Below(all, pid)...)
 			if p, ok := proctree.Read(pid); ok {
