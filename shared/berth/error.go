@@ -1,6 +1,7 @@
 package berth
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -78,4 +79,22 @@ func CodeOf(err error) Code {
 		return e.Code
 	}
 	return CodeInternal
+}
+
+// Shown is what a caller may learn of err: the error of berth's that it is or
+// holds, else that the request was given up or took too long. All other errors are
+// of code internal, with a message that says only where the rest is to be found.
+func Shown(err error, internal string) *Error {
+	var e *Error
+	switch {
+	case errors.As(err, &e):
+	case errors.Is(err, context.Canceled):
+		return Errorf(CodeUnavailable, "the request was given up")
+	case errors.Is(err, context.DeadlineExceeded):
+		return Errorf(CodeTimedOut, "the request took too long")
+	}
+	if e == nil || e.Code.Info().Code == CodeInternal {
+		return &Error{Code: CodeInternal, Message: internal}
+	}
+	return e
 }

@@ -1,8 +1,10 @@
 package berth_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"testing"
 
 	"github.com/berth-dev/berth/shared/berth"
@@ -74,5 +76,28 @@ func TestACauseIsForTheLog(t *testing.T) {
 	err := &berth.Error{Code: berth.CodeUnavailable, Message: "try later", Cause: cause}
 	if !errors.Is(err, cause) || err.Error() != "try later: disk on fire" {
 		t.Errorf("Error() = %q", err.Error())
+	}
+}
+
+func TestACallerLearnsNothingOfWhatHasNoCode(t *testing.T) {
+	t.Parallel()
+	given := &berth.Error{Code: berth.CodeConflict, Message: "taken", Remediation: "wait"}
+	for name, c := range map[string]struct {
+		err  error
+		want berth.Error
+	}{
+		"an error of berth's, wrapped":    {fmt.Errorf("doing: %w", given), *given},
+		"a request that was given up":     {fmt.Errorf("doing: %w", context.Canceled), berth.Error{Code: berth.CodeUnavailable, Message: "the request was given up"}},
+		"a request that took too long":    {context.DeadlineExceeded, berth.Error{Code: berth.CodeTimedOut, Message: "the request took too long"}},
+		"any other error":                 {errors.New("password is x"), berth.Error{Code: berth.CodeInternal, Message: "see the log"}},
+		"an internal one":                 {&berth.Error{Code: berth.CodeInternal, Message: "x", Field: "y", Remediation: "z"}, berth.Error{Code: berth.CodeInternal, Message: "see the log"}},
+		"one with a code that is unknown": {&berth.Error{Code: "odd", Message: "x"}, berth.Error{Code: berth.CodeInternal, Message: "see the log"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := berth.Shown(c.err, "see the log"); !reflect.DeepEqual(*got, c.want) {
+				t.Errorf("Shown = %+v, want %+v", *got, c.want)
+			}
+		})
 	}
 }

@@ -2,9 +2,7 @@ package httpapi
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 
 	"github.com/berth-dev/berth/shared/berth"
@@ -29,24 +27,13 @@ const internalDetail = "berth could not do this because of an error of its own; 
 
 // problemOf makes the answer for err. An error without a code is internal.
 func problemOf(err error, requestID string) *ProblemDocument {
-	var e *berth.Error
-	switch {
-	case errors.As(err, &e):
-	case errors.Is(err, context.Canceled):
-		e = berth.Errorf(berth.CodeUnavailable, "the request was given up")
-	case errors.Is(err, context.DeadlineExceeded):
-		e = berth.Errorf(berth.CodeTimedOut, "the request took too long")
-	default:
-		e = berth.Errorf(berth.CodeInternal, internalDetail)
-	}
+	e := berth.Shown(err, internalDetail)
 	info := e.Code.Info()
 	p := &ProblemDocument{
 		Type: "about:blank", Title: info.Title, Status: info.HTTP, Detail: e.Message, Code: info.Code,
 		RequestID: requestID, Remediation: e.Remediation, Errors: e.Problems, cause: err,
 	}
-	if info.Code == berth.CodeInternal {
-		p.Detail, p.Remediation, p.Errors = internalDetail, "", nil
-	} else if len(p.Errors) == 0 && e.Field != "" {
+	if len(p.Errors) == 0 && e.Field != "" {
 		p.Errors = []berth.Problem{{Location: e.Field, Message: e.Message}}
 	}
 	if p.Errors == nil {

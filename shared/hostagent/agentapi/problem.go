@@ -1,9 +1,7 @@
 package agentapi
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 
 	"github.com/berth-dev/berth/shared/berth"
 )
@@ -26,25 +24,12 @@ const internalDetail = "the host agent could not do this because of an error of 
 // problemOf makes the answer for err. Causes, and errors without a code, stay in
 // the log.
 func problemOf(err error, requestID string) Problem {
-	var e *berth.Error
-	switch {
-	case errors.As(err, &e):
-	case errors.Is(err, context.Canceled):
-		e = berth.Errorf(berth.CodeUnavailable, "the request was given up")
-	case errors.Is(err, context.DeadlineExceeded):
-		e = berth.Errorf(berth.CodeTimedOut, "the request took too long")
-	default:
-		e = berth.Errorf(berth.CodeInternal, internalDetail)
-	}
+	e := berth.Shown(err, internalDetail)
 	info := e.Code.Info()
-	p := Problem{
+	return Problem{
 		Type: "about:blank", Title: info.Title, Status: info.HTTP, Detail: e.Message, Code: info.Code, Field: e.Field,
 		Remediation: e.Remediation, RequestID: requestID, Errors: e.Problems,
 	}
-	if info.Code == berth.CodeInternal {
-		p.Detail, p.Field, p.Remediation, p.Errors = internalDetail, "", "", nil
-	}
-	return p
 }
 
 // ReadProblem is the inverse for clients. It reports false for what no agent has
