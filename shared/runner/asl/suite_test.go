@@ -2,7 +2,6 @@ package asl_test
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"path/filepath"
 	"strings"
@@ -80,43 +79,6 @@ func ended(t *testing.T, i *asl.Interpreter, id berth.ExecutionID) berth.Executi
 	return berth.Execution{}
 }
 
-// script plays the replies of a case.
-type script struct {
-	replies map[string][]orchestratetest.Reply
-	answer  func(token, output string)
-
-	mu     sync.Mutex // guards inputs
-	inputs map[string][]string
-}
-
-func (s *script) task(name string) asl.Task {
-	return func(ctx context.Context, input json.RawMessage) (json.RawMessage, error) {
-		var tokened struct {
-			Token string `json:"token"`
-		}
-		_ = json.Unmarshal(input, &tokened) // inputs without a token are no objects of this shape
-		text := string(input)
-		if tokened.Token != "" {
-			text = strings.ReplaceAll(text, tokened.Token, "TOKEN")
-		}
-		s.mu.Lock()
-		n := len(s.inputs[name])
-		s.inputs[name] = append(s.inputs[name], text)
-		s.mu.Unlock()
-		reply := s.replies[name][min(n, len(s.replies[name])-1)]
-		switch {
-		case reply.Hang:
-			<-ctx.Done()
-			return nil, ctx.Err()
-		case reply.Error != "":
-			return nil, &asl.Error{Name: reply.Error, Cause: reply.Cause}
-		case reply.Answer != "":
-			s.answer(tokened.Token, reply.Answer)
-		}
-		return json.RawMessage(reply.Output), nil
-	}
-}
-
 func TestTheInterpreterDrivesMachinesAsTheContractSays(t *testing.T) {
 	t.Parallel()
 	orchestratetest.Run(t, func(t *testing.T, c orchestratetest.Case) orchestratetest.Result {
@@ -125,19 +87,17 @@ func TestTheInterpreterDrivesMachinesAsTheContractSays(t *testing.T) {
 			p path
 			i *asl.Interpreter
 		)
-		s := &script{replies: c.Tasks, inputs: map[string][]string{}}
-		s.answer = func(token, output string) {
-			if err := i.Answer(t.Context(), token, []byte(output)); err != nil {
+		s := orchestratetest.NewScript(c, func(ctx context.Context, token string, output []byte) {
+			if err := i.Answer(ctx, token, output); err != nil {
 				t.Errorf("Answer() = %v", err)
 			}
-		}
-		definition, tasks := c.Definition, map[string]asl.Task{}
+		})
+		definition := c.Definition
 		for name := range c.Tasks {
 			definition = strings.ReplaceAll(definition, "${"+name+"}", name)
-			tasks[name] = s.task(name)
 		}
 		i, err := asl.New(asl.Config{
-			Definition: []byte(definition), Tasks: tasks, Table: openTable(t, clock), Clock: clock,
+			Definition: []byte(definition), Tasks: s.Tasks(), Table: openTable(t, clock), Clock: clock,
 			IDs: ids.New(clock), Logger: slog.New(slog.DiscardHandler), Entered: p.entered,
 		})
 		if err != nil {
@@ -154,7 +114,7 @@ func TestTheInterpreterDrivesMachinesAsTheContractSays(t *testing.T) {
 			t.Fatal(err)
 		}
 		return orchestratetest.Result{
-			Status: x.Status, Path: p.of(id), Output: string(output), Error: x.Error, Cause: x.Cause, Inputs: s.inputs,
+			Status: x.Status, Path: p.of(id), Output: string(output), Error: x.Error, Cause: x.Cause, Inputs: s.Inputs(),
 		}
 	})
 }
