@@ -35,7 +35,9 @@ func (s *Script) Inputs() map[string][]string {
 func (s *Script) Tasks() map[string]asl.Task {
 	tasks := map[string]asl.Task{}
 	for name := range s.replies {
-		tasks[name] = func(ctx context.Context, input json.RawMessage) (json.RawMessage, error) { return s.play(ctx, name, input) }
+		tasks[name] = func(ctx context.Context, input json.RawMessage) (json.RawMessage, error) {
+			return s.play(ctx, name, input)
+		}
 	}
 	return tasks
 }
