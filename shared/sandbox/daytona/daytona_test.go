@@ -4,6 +4,7 @@ package daytona_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"strconv"
 	"strings"
@@ -28,12 +29,24 @@ var quick = daytona.Pace{
 	Poll: 10 * time.Millisecond, FirstPause: 5 * time.Millisecond, Patience: 10 * time.Second, Start: 10 * time.Second, Snapshot: 20 * time.Second,
 }
 
-// config is for a server; the guest is built on first use.
+// config is for a server. With -short there is no guest: see needGuest.
 func config(t testing.TB, s *daytonatest.Server) daytona.Config {
-	guest := sandboxtest.BuildGuest(t)
-	return daytona.Config{
+	c := daytona.Config{
 		URL: s.URL(), Key: secret(daytonatest.Key), Scope: secret("scope"), Installation: installation, Pace: quick,
-		Guest: func(string) ([]byte, error) { return guestBytes(guest) },
+		Guest: func(string) ([]byte, error) { return nil, errors.New("there is no guest with -short") },
+	}
+	if !testing.Short() {
+		guest := sandboxtest.BuildGuest(t)
+		c.Guest = func(string) ([]byte, error) { return guestBytes(guest) }
+	}
+	return c
+}
+
+// needGuest leaves tests to the long run that start the guest and its daemon.
+func needGuest(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a guest and its processes are started: run without -short")
 	}
 }
 
@@ -116,6 +129,7 @@ func TestDaytonaKeepsTheContractOfProviders(t *testing.T) {
 // ready provisions a sandbox and waits for it.
 func ready(t testing.TB, p *daytona.Provider, spec berth.SandboxSpec) berth.SandboxState {
 	t.Helper()
+	needGuest(t)
 	state, err := provision(t.Context(), p, spec)
 	if err != nil || state.Status != berth.SandboxReady {
 		t.Fatalf("Provision = %+v, %v; reason %+v", state, err, state.Reason)

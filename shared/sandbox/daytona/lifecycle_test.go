@@ -258,6 +258,7 @@ func TestAQuotaIsToldAsWhatItIs(t *testing.T) {
 
 func TestTheAnswerOfACreationThatIsLostMakesNoSecondSandbox(t *testing.T) {
 	t.Parallel()
+	needGuest(t)
 	for _, fault := range []daytonatest.Fault{daytonatest.ResetAfter, daytonatest.ResetBefore, daytonatest.EmptyGateway, daytonatest.Page} {
 		s := daytonatest.New(t, daytonatest.Config{})
 		done := false
@@ -275,6 +276,7 @@ func TestTheAnswerOfACreationThatIsLostMakesNoSecondSandbox(t *testing.T) {
 
 func TestManySandboxesAtATimeDoNotHoldEachOther(t *testing.T) {
 	t.Parallel()
+	needGuest(t)
 	s := daytonatest.New(t, daytonatest.Config{})
 	p := open(t, config(t, s))
 	var calls sync.WaitGroup

@@ -25,6 +25,7 @@ func built(t testing.TB, dockerfile string) berth.SandboxSpec {
 
 func TestASecondRunOfADockerfileBuildsNothing(t *testing.T) {
 	t.Parallel()
+	needGuest(t)
 	s := daytonatest.New(t, daytonatest.Config{BuildTime: 60 * time.Millisecond})
 	p := open(t, config(t, s))
 	first := built(t, "FROM debian:13\n")
@@ -60,6 +61,7 @@ func BenchmarkRunsOfADockerfile(b *testing.B) {
 
 func TestWhatASnapshotIsMadeOfIsInItsName(t *testing.T) {
 	t.Parallel()
+	needGuest(t)
 	s := daytonatest.New(t, daytonatest.Config{})
 	cpu, memory, disk := 2, berth.Size("3GiB"), berth.Size("4500MB")
 	change := map[string]func(*daytona.Config, *berth.SandboxSpec){
@@ -106,6 +108,7 @@ func TestWhatASnapshotIsMadeOfIsInItsName(t *testing.T) {
 
 func TestRunsThatRaceForOneSnapshotAllSucceed(t *testing.T) {
 	t.Parallel()
+	needGuest(t)
 	s := daytonatest.New(t, daytonatest.Config{BuildTime: 100 * time.Millisecond})
 	var runs sync.WaitGroup
 	for range 5 {
@@ -182,6 +185,7 @@ func TestABuildThatKeepsFailingIsToldAndLeavesNothing(t *testing.T) {
 
 func TestAFailedBuildOfAnEarlierRunIsReplaced(t *testing.T) {
 	t.Parallel()
+	needGuest(t)
 	s := daytonatest.New(t, daytonatest.Config{})
 	p := open(t, config(t, s))
 	failing := daytonatest.Script{States: []string{"build_failed"}, Reason: "no space"}

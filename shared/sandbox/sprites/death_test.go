@@ -115,6 +115,7 @@ func (w *ward) check(t *testing.T, id berth.SandboxID) {
 
 func TestADeathAtAnyStepLeavesNothingThatTheSweeperDoesNotFind(t *testing.T) {
 	t.Parallel()
+	needGuest(t)
 	for name, e := range map[string]berth.Environment{
 		"of its own":  {Network: berth.Network{Mode: berth.NetworkBlock}, Sprites: &berth.SpritesOptions{URLAuth: "public"}},
 		"that exists": {Sprites: &berth.SpritesOptions{Name: "mine"}},
@@ -122,9 +123,6 @@ func TestADeathAtAnyStepLeavesNothingThatTheSweeperDoesNotFind(t *testing.T) {
 		for _, effect := range []bool{false, true} {
 			t.Run(fmt.Sprintf("a sprite %s, effect %t", name, effect), func(t *testing.T) {
 				t.Parallel()
-				if testing.Short() && !effect {
-					t.Skip("many sandboxes are made; run without -short")
-				}
 				w := newWard(t)
 				for n := 0; ; n++ {
 					if n > 40 {
@@ -231,6 +229,7 @@ func (w *ward) sweep(t *testing.T, id berth.SandboxID, byList bool) {
 
 func ready(t testing.TB, p *sprites.Provider, spec berth.SandboxSpec) berth.SandboxRef {
 	t.Helper()
+	needGuest(t)
 	state, err := p.Provision(t.Context(), spec)
 	if err != nil || state.Status != berth.SandboxReady {
 		t.Fatalf("Provision = %+v, %v", state, err)

@@ -29,6 +29,7 @@ const (
 // insist provisions as the runner does: again when the error passes by itself.
 func insist(t *testing.T, p *sprites.Provider, spec berth.SandboxSpec) berth.SandboxRef {
 	t.Helper()
+	needGuest(t)
 	for range 5 {
 		state, err := p.Provision(t.Context(), spec)
 		switch berth.CodeOf(err) {
@@ -58,9 +59,6 @@ func TestWhatPassesByItselfIsOutlasted(t *testing.T) {
 		for _, name := range []string{"", "mine"} {
 			t.Run(fmt.Sprintf("%s, sprite %q", what, name), func(t *testing.T) {
 				t.Parallel()
-				if testing.Short() && !(fault.Cut && fault.After) {
-					t.Skip("many sandboxes are made; run without -short")
-				}
 				for _, route := range []string{createRoute, showRoute, labelRoute, policyRoute, writeRoute, execRoute, removeRoute} {
 					if route == execRoute && fault.After {
 						continue // a session has no effect without its answer

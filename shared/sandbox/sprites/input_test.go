@@ -177,6 +177,7 @@ func TestASpriteWithoutTheMarkIsNeverTouched(t *testing.T) {
 
 func TestAWorkspaceThatCannotBeUsedIsToldAndLeavesNothing(t *testing.T) {
 	t.Parallel()
+	needGuest(t)
 	w := newWard(t)
 	if err := os.WriteFile(filepath.Join(w.Find("mine").Home(), "workspace"), []byte("a file"), 0o644); err != nil {
 		t.Fatal(err)

@@ -71,6 +71,9 @@ func TestEachCellOfTheMappingIsKept(t *testing.T) {
 			spec := specOf(berth.Environment{})
 			change(&spec.Environment)
 			warnings, _ := berth.CheckMapping(spec.Environment)
+			if cell.Effect != berth.EffectError {
+				needGuest(t)
+			}
 			p := open(t, w.config)
 			state, err := p.Provision(t.Context(), spec)
 			if cell.Effect == berth.EffectError {

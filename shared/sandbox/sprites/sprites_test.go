@@ -5,6 +5,7 @@ package sprites_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -40,14 +41,30 @@ func token(context.Context) (berth.SecretValue, error) {
 // configOf is a provider on a server, with pauses for tests.
 func configOf(t testing.TB, s *spritestest.Server) sprites.Config {
 	t.Helper()
+	return sprites.Config{
+		URL: s.URL, Token: token, Installation: installation, Hold: 2 * time.Second, Guest: guestFor(t),
+		Pace: spritesapi.Pace{FirstPause: 5 * time.Millisecond, Call: 20 * time.Second},
+	}
+}
+
+// guestFor builds the guest. With -short there is none: see needGuest.
+func guestFor(t testing.TB) func(string) ([]byte, error) {
+	t.Helper()
+	if testing.Short() {
+		return func(string) ([]byte, error) { return nil, errors.New("there is no guest with -short") }
+	}
 	guest, err := os.ReadFile(sandboxtest.BuildGuest(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return sprites.Config{
-		URL: s.URL, Token: token, Installation: installation, Hold: 2 * time.Second,
-		Guest: func(string) ([]byte, error) { return guest, nil },
-		Pace:  spritesapi.Pace{FirstPause: 5 * time.Millisecond, Call: 20 * time.Second},
+	return func(string) ([]byte, error) { return guest, nil }
+}
+
+// needGuest leaves tests to the long run that start the guest and its daemon.
+func needGuest(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a guest and its processes are started: run without -short")
 	}
 }
 

@@ -59,7 +59,7 @@ func TestATokenInTheStoreIsReadOnceAMinute(t *testing.T) {
 	}
 	secrets.values["provider/sprites/token"] = "new-token"
 	w.SetToken("new-token")
-	if _, err := p.List(t.Context()); berth.CodeOf(err) != berth.CodeUnauthenticated {
+	if _, err := p.List(t.Context()); berth.CodeOf(err) != berth.CodeForbidden {
 		t.Errorf("with the old token: %v", err)
 	}
 	before := secrets.reads
