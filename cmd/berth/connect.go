@@ -132,6 +132,10 @@ func (a *app) client(find finder, cfg client.Config) (*client.Client, error) {
 func (a *app) greet(found embedded.Found, dir string) {
 	if found.Started {
 		a.note("started a server in the background for %s", dir)
+		if found.Left != "" {
+			a.note("warning: it is at %s, as another program has %s: hosts that joined there do not find it; free that port and start it again, or let them join again",
+				terminal.Clean(found.URL), terminal.Clean(found.Left))
+		}
 	}
 	if found.Version != version.Version {
 		a.note("warning: the running server is berth %s, this is %s; stop it (process %d) when it is idle, and the next command starts one of this version",

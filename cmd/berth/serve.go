@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/embedded"
@@ -36,17 +37,31 @@ func serveCommand(a *app) *cobra.Command {
 
 It is the server that other commands start in the background when they need
 one. Its URL is printed and written to server.json in the data folder; clients
-on this machine find it, and its token, there.`,
+on this machine find it, and its token, there.
+
+` + howProvidersGoOn,
 		Example: `  berth serve
   berth serve --listen 127.0.0.1:8080 --data-dir /srv/berth
   berth serve --environment ci --allow-local=false
   berth serve --allow-mount /srv/cache --allow-network-mode host
+  berth serve --ssh off --github-app 1234567 --github-app-key app.pem
+  DAYTONA_API_KEY=$(cat daytona.key) berth serve
+  SPRITES_TOKEN=$(cat sprites.token) EXE_SSH_KEY_FILE=~/.ssh/exe berth serve
   berth serve --agent https://10.0.0.7:7443 --agent-fingerprint sha256:4b5e… --agent-token-file agent-token`,
 		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), f) },
 	}
-	flags := cmd.Flags()
-	flags.StringVar(&f.listen, "listen", embedded.DefaultListen, "`host:port` to listen on; port 0 lets the system choose")
+	f.register(cmd.Flags())
+	_ = cmd.Flags().MarkHidden("background")
+	_ = cmd.RegisterFlagCompletionFunc("environment", a.completeEnvironments)
+	for name, values := range map[string][]string{"docker": {dockerAuto, dockerOff}, "ssh": {sshAuto, sshOff}, "agent-provider": providerNames()} {
+		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	}
+	return cmd
+}
+
+func (f *serveFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.listen, "listen", embedded.DefaultListen, "`host:port` to listen on; port 0 is the one of the last server or, if that is taken, any")
 	flags.StringVar(&f.environment, "environment", "", "environment `slug` of runs that name none")
 	flags.BoolVar(&f.allowLocal, "allow-local", true, "let runs work on this machine itself, without isolation (provider local)")
 	flags.StringVar(&f.docker, "docker", dockerAuto, "`use` of this machine's Docker engine: auto, as soon as one answers, or off")
@@ -58,15 +73,9 @@ on this machine find it, and its token, there.`,
 	flags.StringVar(&f.agent.TokenFile, "agent-token-file", "", "`file` that holds the agent's token")
 	flags.StringSliceVar(&f.agentProviders, "agent-provider", []string{string(berth.ProviderDocker)}, "`provider` of the agent to use; may be repeated")
 	githubFlags(flags, &f.github)
-	sshFlags(flags, &f)
+	sshFlags(flags, f)
 	flags.StringVar(&f.idle, "idle", "", "end after this `time` without work, such as 15m; never unless given")
 	flags.BoolVar(&f.background, "background", false, "log to the data folder and end when idle")
-	_ = flags.MarkHidden("background")
-	_ = cmd.RegisterFlagCompletionFunc("environment", a.completeEnvironments)
-	_ = cmd.RegisterFlagCompletionFunc("docker", cobra.FixedCompletions([]string{dockerAuto, dockerOff}, cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("ssh", cobra.FixedCompletions([]string{sshAuto, sshOff}, cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("agent-provider", cobra.FixedCompletions(providerNames(), cobra.ShellCompDirectiveNoFileComp))
-	return cmd
 }
 
 func (a *app) serve(ctx context.Context, f serveFlags) error {

@@ -22,6 +22,8 @@ type Found struct {
 	PID   int
 	// Version is what the server was built as.
 	Version string
+	// Left is host:port of the server before, when this one could not have it.
+	Left string
 	// Started is true when this call started it.
 	Started bool
 }
@@ -50,7 +52,7 @@ func Find(ctx context.Context, dataDir string) (Found, error) {
 	if !answers(ctx, file.URL, token) {
 		return Found{}, none
 	}
-	return Found{URL: file.URL, Token: token, PID: file.PID, Version: file.Version}, nil
+	return Found{URL: file.URL, Token: token, PID: file.PID, Version: file.Version, Left: file.Left}, nil
 }
 
 // Connect returns the running server of a data folder; when there is none it

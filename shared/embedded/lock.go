@@ -20,6 +20,8 @@ type ServerFile struct {
 	PID       int       `json:"pid"`
 	Version   string    `json:"version"`
 	StartedAt time.Time `json:"started_at"`
+	// Left is host:port of the server before, when this one could not have it.
+	Left string `json:"left,omitempty"`
 }
 
 // claim takes the data folder for this process, for as long as it lives.

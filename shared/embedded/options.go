@@ -24,9 +24,9 @@ type Options struct {
 	// Docker is about the engine of this machine.
 	Docker Docker
 	// Daytona is the account of provider daytona.
-	Daytona Daytona
+	Daytona Account
 	// Sprites is the account of provider sprites.
-	Sprites Sprites
+	Sprites Account
 	// SSH is about hosts that the server's user can reach.
 	SSH SSH
 	// Exe is the account of provider exe.
@@ -46,7 +46,8 @@ type Options struct {
 	Clock berth.Clock
 }
 
-// DefaultListen is loopback, on a port that the system picks.
+// DefaultListen is loopback, on the port of the last server or, if that is not
+// free, one that the system picks.
 const DefaultListen = "127.0.0.1:0"
 
 // DefaultIdle is after how long a background server without work ends.
@@ -65,4 +66,5 @@ func (p paths) lock() string       { return filepath.Join(p.dir, "lock") }
 func (p paths) startLock() string  { return filepath.Join(p.dir, "start.lock") }
 func (p paths) token() string      { return filepath.Join(p.dir, "token") }
 func (p paths) server() string     { return filepath.Join(p.dir, "server.json") }
+func (p paths) address() string    { return filepath.Join(p.dir, "address") }
 func (p paths) log() string        { return filepath.Join(p.dir, "server.log") }

@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -51,6 +52,11 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	defer lock.Unlock()
+	// That of a server which was killed must not be taken for this one's: it may be
+	// at the same address.
+	if err := os.Remove(p.server()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return unusableDataDir(p.dir, err)
+	}
 	token, err := privatefile.OpenToken(p.token())
 	if err != nil {
 		return err
@@ -68,7 +74,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	l, err := listen.Open(o.Listen)
+	l, left, err := p.openListener(o.Listen, logger)
 	if err != nil {
 		return err
 	}
@@ -76,7 +82,7 @@ func Run(ctx context.Context, o Options) error {
 	if e.api, err = newAPI(e, s, o, l, token, logger); err != nil {
 		return err
 	}
-	return e.run(ctx, o, p, l, prove(token, e.api))
+	return e.run(ctx, o, p, l, left, prove(token, e.api))
 }
 
 // engine drives runs and answers what the API asks of the control plane.
@@ -149,8 +155,9 @@ func newAPI(e *engine, s stores, o Options, l net.Listener, token string, logger
 	})
 }
 
-// run serves until ctx ends or nothing is left to do.
-func (e *engine) run(ctx context.Context, o Options, p paths, l net.Listener, h http.Handler) error {
+// run serves until ctx ends or nothing is left to do. left is as openListener
+// returned it.
+func (e *engine) run(ctx context.Context, o Options, p paths, l net.Listener, left string, h http.Handler) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if err := e.orchestrator.Resume(ctx); err != nil {
@@ -179,7 +186,7 @@ func (e *engine) run(ctx context.Context, o Options, p paths, l net.Listener, h 
 		served <- listen.Serve(ctx, e.api.Listener(l), idle.count(h), slog.NewLogLogger(e.logger.Handler(), slog.LevelWarn))
 	}()
 
-	file := ServerFile{URL: urlOf(l), PID: os.Getpid(), Version: version.Version, StartedAt: o.Clock.Now()}
+	file := ServerFile{URL: urlOf(l), PID: os.Getpid(), Version: version.Version, StartedAt: o.Clock.Now(), Left: left}
 	err := p.writeServer(file)
 	if err == nil {
 		e.logger.Info("serving", "url", file.URL, "data", p.dir, "version", file.Version)
