@@ -28,6 +28,7 @@ type Sprite struct {
 	auth        string
 	policy      []rule
 	checkpoints []checkpoint
+	used        bool // a process was started on it
 	ended       bool
 }
 
@@ -58,8 +59,11 @@ func (s *Sprite) begin() error {
 func (s *Sprite) end() {
 	s.mu.Lock()
 	s.ended = true
+	used := s.used
 	s.mu.Unlock()
-	s.kill()
+	if used { // to find none takes its time too
+		s.kill()
+	}
 	_ = os.RemoveAll(s.Root)
 }
 
@@ -70,6 +74,7 @@ func (s *Sprite) start(cmd *exec.Cmd) error {
 	if s.ended {
 		return errors.New("the sprite is no more")
 	}
+	s.used = true
 	return cmd.Start()
 }
 
