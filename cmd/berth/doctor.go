@@ -28,8 +28,8 @@ func doctorCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check this machine and the server",
 		Long: `Check what berth needs: the data folder, the server, bash, the guest, git, the
-Docker engine with its version, socket and disk, the local provider, the clock, and
-the environment of runs that name none. When its image is on this machine, a short
+Docker engine with its version, socket and disk, the clock, which providers are on
+and answer and why others are off, and the environment of runs that name none. When its image is on this machine, a short
 container without a network looks for bash and git in it. Each line is pass, warn or fail, with what to do.
 A server is started when none is configured and none runs. Ends with 1 when a
 check fails.`,
@@ -67,7 +67,7 @@ func (a *app) doctor(ctx context.Context, asJSON bool) error {
 // checks are those of this machine, which matter when the server is to run here,
 // and those of the server.
 func (a *app) checks() []func(context.Context) []finding {
-	server := []func(context.Context) []finding{a.checkContext, a.checkServer, a.checkDefaultEnvironment}
+	server := []func(context.Context) []finding{a.checkContext, a.checkServer, a.checkProviders, a.checkDefaultEnvironment}
 	if configured, err := a.configuredServer(); configured != "" || err != nil {
 		return append([]func(context.Context) []finding{a.checkGit}, server...)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/pflag"
@@ -34,22 +33,4 @@ func (a *app) ssh(f serveFlags) (embedded.SSH, error) {
 		hosts.AllowConfigs = append(hosts.AllowConfigs, filepath.Clean(file))
 	}
 	return hosts, nil
-}
-
-// exe is the account of exe.dev whose key the environment names by its file: a
-// key itself has several lines.
-func (a *app) exe() (embedded.Exe, error) {
-	const variable = "EXE_SSH_KEY_FILE"
-	file := a.env[variable]
-	if file == "" {
-		return embedded.Exe{}, nil
-	}
-	if !filepath.IsAbs(file) {
-		file = filepath.Join(a.dir, file)
-	}
-	key, err := os.ReadFile(file)
-	if err != nil {
-		return embedded.Exe{}, &berth.Error{Code: berth.CodeInvalid, Field: variable, Message: "names a file that cannot be read", Cause: err}
-	}
-	return embedded.Exe{Key: berth.NewSecretValue(key), Lobby: a.env["EXE_LOBBY"], Fingerprint: a.env["EXE_LOBBY_FINGERPRINT"]}, nil
 }

@@ -3,6 +3,8 @@ package embedded
 import (
 	"context"
 	"log/slog"
+	"net"
+	"strings"
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/control"
@@ -19,10 +21,34 @@ type Exe struct {
 	Lobby, Fingerprint string
 }
 
+// check finds what could not be used, before a run does. Error: invalid, at the
+// variable that is wrong.
+func (e Exe) check() error {
+	const lobby, fingerprint = "EXE_LOBBY", "EXE_LOBBY_FINGERPRINT"
+	if err := shell.CheckKey(e.Key); err != nil {
+		return atFlag("EXE_SSH_KEY_FILE", err)
+	}
+	_, port, err := net.SplitHostPort(e.Lobby)
+	switch {
+	case e.Lobby == "" && e.Fingerprint == "":
+		return nil
+	case e.Lobby == "":
+		return berth.FieldErrorf(berth.CodeInvalid, lobby, "is missing: %s is of another lobby than exe.dev's, whose own is known", fingerprint)
+	case err != nil || port == "":
+		return berth.FieldErrorf(berth.CodeInvalid, lobby, "must be host:port")
+	case !strings.HasPrefix(e.Fingerprint, "SHA256:"):
+		return berth.FieldErrorf(berth.CodeInvalid, fingerprint, "must be the fingerprint of the lobby's host key, SHA256:…, as ssh-keygen -l shows it")
+	}
+	return nil
+}
+
 // openExe makes the provider of the account. Without a key it is off.
-func openExe(o Options, s stores, logger *slog.Logger) berth.Provider {
+func openExe(o Options, s stores, logger *slog.Logger) (berth.Provider, error) {
 	if o.Exe.Key.Len() == 0 {
-		return control.Off(berth.ProviderExe, "the server was started without EXE_SSH_KEY_FILE in its environment")
+		return control.Off(berth.ProviderExe, "the server was started without EXE_SSH_KEY_FILE in its environment"), nil
+	}
+	if err := o.Exe.check(); err != nil {
+		return nil, err
 	}
 	key := func(context.Context) (berth.SecretValue, error) { return o.Exe.Key, nil }
 	return exe.New(exe.Config{
@@ -31,5 +57,5 @@ func openExe(o Options, s stores, logger *slog.Logger) berth.Provider {
 		Connect: func(ctx context.Context, destination, port string) (exe.Shell, error) {
 			return shell.ExeVM(ctx, key, destination, port)
 		},
-	})
+	}), nil
 }

@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 
 	"github.com/berth-dev/berth/shared/berth"
@@ -31,9 +32,23 @@ func (g GitHub) cloner(clock berth.Clock, logger *slog.Logger) (gitsource.Source
 	}
 	settings, err := githubapp.FromFile(g.AppID, g.KeyFile, g.URL)
 	if err != nil {
-		return gitsource.Source{}, atFlag("--github-app", err)
+		return gitsource.Source{}, atFlag(githubFlag(err), err)
 	}
 	return gitsource.Source{Credentials: githubapp.New(githubapp.Config{
 		Settings: func(context.Context) (*githubapp.Settings, error) { return settings, nil }, Clock: clock, Logger: logger,
 	})}, nil
+}
+
+// githubFlag is the flag of what is wrong with settings.
+func githubFlag(err error) string {
+	var e *berth.Error
+	if errors.As(err, &e) {
+		switch e.Field {
+		case githubapp.FieldKey:
+			return "--github-app-key"
+		case githubapp.FieldURL:
+			return "--github-url"
+		}
+	}
+	return "--github-app"
 }

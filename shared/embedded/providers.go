@@ -18,16 +18,14 @@ func openProviders(p paths, o Options, s stores, logger *slog.Logger) ([]berth.P
 	if engine := openDocker(p, o, s, logger); engine != nil {
 		all = append(all, engine)
 	}
-	cloud, err := openDaytona(o, s, logger)
-	if err != nil {
-		return nil, err
+	for _, open := range []func(Options, stores, *slog.Logger) (berth.Provider, error){openDaytona, openSprites, openSSH, openExe} {
+		provider, err := open(o, s, logger)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, provider)
 	}
-	all = append(all, cloud)
-	sprite, err := openSprites(o, s, logger)
-	if err != nil {
-		return nil, err
-	}
-	return append(all, sprite, openSSH(o, s, logger), openExe(o, s, logger)), nil
+	return all, nil
 }
 
 // openLocal makes the local provider when the options turn it on. It needs Linux;

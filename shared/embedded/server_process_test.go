@@ -59,10 +59,10 @@ func serve(dir string) int {
 		o.Docker.AllowMounts = parts[3:]
 	}
 	if parts := strings.Fields(os.Getenv(spriteEnv)); len(parts) == 2 {
-		o.Sprites = embedded.Sprites{URL: parts[0], Token: berth.NewSecretValue([]byte(parts[1]))}
+		o.Sprites = embedded.Account{URL: parts[0], Key: berth.NewSecretValue([]byte(parts[1]))}
 	}
 	if parts := strings.Fields(os.Getenv(cloudEnv)); len(parts) == 2 {
-		o.Daytona = embedded.Daytona{URL: parts[0], Key: berth.NewSecretValue([]byte(parts[1]))}
+		o.Daytona = embedded.Account{URL: parts[0], Key: berth.NewSecretValue([]byte(parts[1]))}
 	}
 	if parts := strings.Fields(os.Getenv(vmEnv)); len(parts) == 3 {
 		key, err := os.ReadFile(parts[2])

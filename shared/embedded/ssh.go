@@ -26,10 +26,16 @@ type SSH struct {
 	AllowConfigs []string
 }
 
-// openSSH makes the provider of hosts that the server's user can reach.
-func openSSH(o Options, s stores, logger *slog.Logger) berth.Provider {
+// openSSH makes the provider of hosts that the server's user can reach. Error: invalid
+// for a configuration to allow that is none.
+func openSSH(o Options, s stores, logger *slog.Logger) (berth.Provider, error) {
+	for _, file := range o.SSH.AllowConfigs {
+		if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
+			return nil, berth.FieldErrorf(berth.CodeInvalid, "--allow-ssh-config", "%s is not there, or is no file", file)
+		}
+	}
 	if o.SSH.Off {
-		return control.Off(berth.ProviderSSH, "the server was started with --ssh=off")
+		return control.Off(berth.ProviderSSH, "the server was started with --ssh=off"), nil
 	}
 	return control.Late(berth.ProviderSSH, o.Clock, func() (berth.Provider, string) {
 		probe, err := shell.NewProgram(shell.ProgramConfig{Destination: "none"})
@@ -40,7 +46,7 @@ func openSSH(o Options, s stores, logger *slog.Logger) berth.Provider {
 		return ssh.New(ssh.Config{
 			Installation: s.installation.ID, Guest: guestOf(o), Connect: o.connectSSH, Records: sshRecords(s.records), Clock: o.Clock, Logger: logger,
 		}), ""
-	})
+	}), nil
 }
 
 func (o Options) connectSSH(_ context.Context, destination, configFile string) (ssh.Shell, error) {

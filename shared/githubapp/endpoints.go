@@ -25,7 +25,7 @@ func endpointsOf(text string) (endpoints, error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
-		return endpoints{}, berth.Errorf(berth.CodeInvalid, "the URL of GitHub must be https:// and a host alone, such as https://github.example.com")
+		return endpoints{}, berth.FieldErrorf(berth.CodeInvalid, FieldURL, "the URL of GitHub must be https:// and a host alone, such as https://github.example.com")
 	}
 	host := strings.ToLower(u.Host)
 	e := endpoints{web: "https://" + host, host: host, api: "https://" + host + "/api/v3"}

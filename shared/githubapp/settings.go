@@ -25,6 +25,13 @@ type Settings struct {
 	URL string
 }
 
+// The places of errors: the fields of the secret, and what they say of a file.
+const (
+	FieldID  = "app_id"
+	FieldKey = "private_key"
+	FieldURL = "url"
+)
+
 // SecretName is the secret in which an installation on AWS keeps its App's
 // settings: {"app_id": "…", "private_key": "…", "url": "…"}, url if it is not
 // github.com.
@@ -58,11 +65,14 @@ func FromSecret(secrets berth.Secrets) func(context.Context) (*Settings, error) 
 // read. Error: invalid.
 func FromFile(id, path, url string) (*Settings, error) {
 	key, err := privatefile.Read(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, berth.Errorf(berth.CodeInvalid, "there is no file %s with the private key of the GitHub App", path)
-	}
-	if err != nil {
-		return nil, berth.Wrap(err, "reading the private key of the GitHub App")
+	var unsafe *berth.Error
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, berth.FieldErrorf(berth.CodeInvalid, FieldKey, "there is no file %s with the private key of the GitHub App", path)
+	case errors.As(err, &unsafe):
+		return nil, berth.FieldErrorf(unsafe.Code, FieldKey, "%s", unsafe.Message)
+	case err != nil:
+		return nil, &berth.Error{Code: berth.CodeInvalid, Field: FieldKey, Message: "the file of the GitHub App's private key cannot be read", Cause: err}
 	}
 	s := &Settings{ID: id, PrivateKey: berth.NewSecretValue(key), URL: url}
 	_, err = s.open()
@@ -80,12 +90,12 @@ type opened struct {
 func (s Settings) open() (*opened, error) {
 	o := &opened{id: strings.TrimSpace(s.ID)}
 	if o.id == "" || strings.ContainsAny(o.id, " \t\r\n{}[]\"") {
-		return nil, berth.Errorf(berth.CodeInvalid, "the id of the GitHub App is missing, or is none: it is on the App's page, under About")
+		return nil, berth.FieldErrorf(berth.CodeInvalid, FieldID, "the id of the GitHub App is missing, or is none: it is on the App's page, under About")
 	}
 	var err error
 	if o.key, err = jwt.ParseRSAPrivateKeyFromPEM(s.PrivateKey.Reveal()); err != nil {
 		return nil, &berth.Error{
-			Code: berth.CodeInvalid, Message: "the private key of the GitHub App is no RSA key in PEM",
+			Code: berth.CodeInvalid, Field: FieldKey, Message: "the private key of the GitHub App is no RSA key in PEM",
 			Remediation: "Generate one on the App's page, and give the .pem file as it is.",
 		}
 	}

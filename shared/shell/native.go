@@ -57,13 +57,9 @@ func NewNative(config NativeConfig) (*Native, error) {
 	if !found {
 		return nil, berth.FieldErrorf(berth.CodeInvalid, "ssh.destination", "must be user@host: this server knows no aliases and no user of its own")
 	}
-	signer, err := ssh.ParsePrivateKey(config.Key.Reveal())
+	signer, err := parseKey(config.Key)
 	if err != nil {
-		var locked *ssh.PassphraseMissingError
-		if errors.As(err, &locked) {
-			return nil, berth.Errorf(berth.CodeInvalid, "the SSH key has a passphrase, which nobody could type")
-		}
-		return nil, berth.Errorf(berth.CodeInvalid, "the SSH key cannot be read: it is no private key in the format of OpenSSH or PEM")
+		return nil, err
 	}
 	hosts, err := parseKnownHosts(config)
 	if err != nil {
@@ -82,6 +78,30 @@ func NewNative(config NativeConfig) (*Native, error) {
 		ClientVersion: "SSH-2.0-berth",
 	}
 	return n, nil
+}
+
+// CheckKey finds what NewNative would say of a private key. Error: invalid.
+func CheckKey(key berth.SecretValue) error {
+	_, err := parseKey(key)
+	return err
+}
+
+func parseKey(key berth.SecretValue) (ssh.Signer, error) {
+	signer, err := ssh.ParsePrivateKey(key.Reveal())
+	var locked *ssh.PassphraseMissingError
+	switch {
+	case errors.As(err, &locked):
+		return nil, &berth.Error{
+			Code: berth.CodeInvalid, Message: "the SSH key has a passphrase, which nobody could type",
+			Remediation: "Make a key for berth alone, without one: ssh-keygen -t ed25519 -N ''.",
+		}
+	case err != nil: // it may show some of the text
+		return nil, &berth.Error{
+			Code: berth.CodeInvalid, Message: "the SSH key cannot be read: it is no private key in the format of OpenSSH or PEM",
+			Remediation: "Give the file that ssh-keygen made, and not the one that ends in .pub.",
+		}
+	}
+	return signer, nil
 }
 
 func cutLast(s, sep string) (before, after string, found bool) {

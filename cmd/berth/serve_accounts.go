@@ -1,0 +1,73 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"path/filepath"
+
+	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/embedded"
+	"github.com/berth-dev/berth/shared/privatefile"
+)
+
+// howProvidersGoOn is a part of the help of `berth serve`.
+const howProvidersGoOn = `Each provider is turned on by itself:
+
+  local    is on, unless --allow-local=false
+  docker   as soon as this machine's engine answers, unless --docker=off; further
+           machines by "berth host add" or --agent
+  ssh      as soon as OpenSSH's client is here, unless --ssh=off; hosts, keys and
+           known hosts are those of its configuration (~/.ssh)
+  daytona  by DAYTONA_API_KEY in the environment; DAYTONA_API_URL names another base
+           than the hosted one
+  sprites  by SPRITES_TOKEN in the environment; SPRITES_API_URL names another base
+  exe      by EXE_SSH_KEY_FILE in the environment: the file of a private key that
+           exe.dev knows, without a passphrase, for its owner alone (chmod 600)
+
+Keys are in the environment and not in flags, which everybody on a machine can see.
+A server in the background has the environment of the command that started it.
+"berth doctor" tells which providers are on, and why others are not.`
+
+// The accounts are those that the environment names, by the variables that the
+// services' own tools read.
+
+func (a *app) daytona() embedded.Account {
+	return embedded.Account{
+		Key: berth.NewSecretValue([]byte(a.env["DAYTONA_API_KEY"])),
+		URL: cmp.Or(a.env["DAYTONA_API_URL"], a.env["DAYTONA_SERVER_URL"]),
+	}
+}
+
+func (a *app) sprites() embedded.Account {
+	return embedded.Account{
+		Key: berth.NewSecretValue([]byte(cmp.Or(a.env["SPRITES_TOKEN"], a.env["SPRITE_TOKEN"]))),
+		URL: a.env["SPRITES_API_URL"],
+	}
+}
+
+// exe is the account whose key the environment names by its file: a key itself has
+// several lines.
+func (a *app) exe() (embedded.Exe, error) {
+	const variable = "EXE_SSH_KEY_FILE"
+	file := a.env[variable]
+	if file == "" {
+		return embedded.Exe{}, nil
+	}
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(a.dir, file)
+	}
+	key, err := privatefile.Read(file)
+	var unsafe *berth.Error
+	switch {
+	case errors.As(err, &unsafe):
+		return embedded.Exe{}, berth.FieldErrorf(unsafe.Code, variable, "%s", unsafe.Message)
+	case err != nil:
+		return embedded.Exe{}, &berth.Error{
+			Code: berth.CodeInvalid, Field: variable, Message: "names a file that cannot be read: " + file, Cause: err,
+			Remediation: "Name the file of a private key that exe.dev knows, or unset the variable to go without provider exe.",
+		}
+	case len(key) == 0:
+		return embedded.Exe{}, berth.FieldErrorf(berth.CodeInvalid, variable, "names an empty file: %s", file)
+	}
+	return embedded.Exe{Key: berth.NewSecretValue(key), Lobby: a.env["EXE_LOBBY"], Fingerprint: a.env["EXE_LOBBY_FINGERPRINT"]}, nil
+}
