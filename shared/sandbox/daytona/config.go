@@ -59,6 +59,10 @@ type Pace struct {
 	// Gone is how long Destroy waits for the sandbox's end: 5 s. Daytona may take an
 	// hour, and no run waits for that.
 	Gone time.Duration
+	// Restart is how long Start waits before it says "creating": 5 s.
+	Restart time.Duration
+	// Stop is how long Stop waits for it: 20 s, less than a gateway gives.
+	Stop time.Duration
 }
 
 func orElse(d *time.Duration, usual time.Duration) {
@@ -82,4 +86,6 @@ func (c *Config) setDefaults() {
 	orElse(&c.Pace.Dial, 20*time.Second)
 	orElse(&c.Pace.Silence, 2*time.Minute)
 	orElse(&c.Pace.Gone, 5*time.Second)
+	orElse(&c.Pace.Restart, 5*time.Second)
+	orElse(&c.Pace.Stop, 20*time.Second)
 }

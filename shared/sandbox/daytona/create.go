@@ -97,7 +97,7 @@ func (m *making) create(ctx context.Context) (daytonaapi.Sandbox, error) {
 // not known mean "wait"; which it was is told when the time is up.
 func (m *making) awaitStarted(ctx context.Context, s daytonaapi.Sandbox) (daytonaapi.Sandbox, error) {
 	p := m.provider
-	began := later(p.config.Clock.Now(), s.Created())
+	began := p.config.Clock.Now()
 	for pause := p.config.Pace.Poll; ; pause = min(3*pause/2, 10*p.config.Pace.Poll) {
 		switch s.State {
 		case daytonaapi.Started:
@@ -138,11 +138,4 @@ func notStarted(s daytonaapi.Sandbox, limit time.Duration) string {
 		message += ", which this berth does not know"
 	}
 	return message
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }

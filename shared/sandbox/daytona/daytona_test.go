@@ -27,6 +27,7 @@ func secret(value string) func(context.Context) (berth.SecretValue, error) {
 // quick is a pace for a server that takes no time.
 var quick = daytona.Pace{
 	Poll: 10 * time.Millisecond, FirstPause: 5 * time.Millisecond, Patience: 10 * time.Second, Start: 10 * time.Second, Snapshot: 20 * time.Second,
+	Restart: time.Minute, Stop: time.Minute,
 }
 
 // config is for a server. With -short there is no guest: see needGuest.

@@ -45,6 +45,9 @@ func (p *Provider) Describe(ctx context.Context, ref berth.SandboxRef) (berth.Sa
 	if state, known := b.present(ref.ID); known {
 		return state, nil
 	}
+	if err := b.failedStart(); err != nil {
+		return berth.SandboxState{}, err
+	}
 	s, err := p.find(ctx, ref)
 	switch {
 	case isNotFound(err):
@@ -99,8 +102,19 @@ func (b *box) fresh(s daytonaapi.Sandbox) daytonaapi.Sandbox {
 }
 
 // Stop ends the commands and the sandbox; its files stay. An ephemeral one would
-// be deleted by that, so that is switched off first.
-func (p *Provider) Stop(ctx context.Context, ref berth.SandboxRef) error {
+// be deleted by that, so that is switched off first. Error: unavailable when that
+// takes long; it may be called again.
+func (p *Provider) Stop(outer context.Context, ref berth.SandboxRef) error {
+	ctx, cancel := context.WithTimeout(outer, p.config.Pace.Stop)
+	defer cancel()
+	err := p.stop(ctx, ref)
+	if err != nil && ctx.Err() != nil && outer.Err() == nil {
+		return &berth.Error{Code: berth.CodeUnavailable, Message: "the Daytona sandbox has not stopped in " + p.config.Pace.Stop.String(), Cause: err}
+	}
+	return err
+}
+
+func (p *Provider) stop(ctx context.Context, ref berth.SandboxRef) error {
 	b := p.box(ref.ID)
 	s, err := p.take(ctx, b, ref)
 	if err != nil {
@@ -113,7 +127,9 @@ func (p *Provider) Stop(ctx context.Context, ref berth.SandboxRef) error {
 		if p.plain != nil && isPlain(s) {
 			halt = p.plain.Stop
 		}
-		if err := halt(ctx, ref); err != nil {
+		limited, cancel := context.WithTimeout(ctx, p.config.Pace.Stop/2) // what is left is for Daytona
+		defer cancel()
+		if err := halt(limited, ref); err != nil {
 			p.config.Logger.Warn("a sandbox is stopped without its guest's help", "sandbox", ref.ID, "error", err)
 		}
 	}
@@ -138,7 +154,7 @@ func (p *Provider) Stop(ctx context.Context, ref berth.SandboxRef) error {
 func (p *Provider) take(ctx context.Context, b *box, ref berth.SandboxRef) (daytonaapi.Sandbox, error) {
 	if state, known := b.present(ref.ID); known {
 		if state.Status == berth.SandboxCreating {
-			return daytonaapi.Sandbox{}, berth.Errorf(berth.CodeConflict, "the sandbox is still being made")
+			return daytonaapi.Sandbox{}, berth.Errorf(berth.CodeConflict, "the sandbox is not ready yet: %s", state.Detail)
 		}
 		return daytonaapi.Sandbox{}, errNoSandbox
 	}
@@ -171,44 +187,6 @@ func (p *Provider) until(ctx context.Context, id, what string, is func(daytonaap
 			return err
 		}
 	}
-}
-
-// Start makes a stopped sandbox ready again, and one that failed if Daytona can
-// recover it. Errors: conflict for one that cannot be started.
-func (p *Provider) Start(ctx context.Context, ref berth.SandboxRef) (berth.SandboxState, error) {
-	b := p.box(ref.ID)
-	s, err := p.take(ctx, b, ref)
-	if err != nil {
-		return berth.SandboxState{}, err
-	}
-	switch {
-	case s.State == daytonaapi.Started:
-	case s.State == daytonaapi.Failed && s.Recoverable:
-		err = p.client.RecoverSandbox(ctx, s.ID)
-	case s.State == daytonaapi.Failed, s.State == daytonaapi.BuildFailed:
-		err = berth.Errorf(berth.CodeConflict, "%s", (&startFailed{s.State, s.ErrorReason}).Error())
-	default:
-		err = p.client.StartSandbox(ctx, s.ID)
-	}
-	if err != nil {
-		return berth.SandboxState{}, berth.Wrap(err, "starting the sandbox")
-	}
-	if err := p.until(ctx, s.ID, "started", func(now daytonaapi.Sandbox) bool { return now.State == daytonaapi.Started }); err != nil {
-		return berth.SandboxState{}, err
-	}
-	if s.Labels[labelEphemeral] == "true" {
-		if err := p.client.SetAutoDelete(ctx, s.ID, 0); err != nil {
-			return berth.SandboxState{}, berth.Wrap(err, "making the sandbox ephemeral again")
-		}
-	}
-	if s, err = p.client.FindSandbox(ctx, s.ID); err != nil {
-		return berth.SandboxState{}, err
-	}
-	l, err := p.resume(ctx, b.fresh(s), ref)
-	if err != nil {
-		return berth.SandboxState{}, err
-	}
-	return p.stateOf(l.sandbox, ref.ID), nil
 }
 
 // Destroy deletes the sandbox. Daytona may take its time with it, which nobody

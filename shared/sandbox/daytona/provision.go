@@ -10,12 +10,14 @@ import (
 	"github.com/berth-dev/berth/shared/sandbox/daytona/daytonaapi"
 )
 
-// making is a sandbox that is being made. The work goes on only while somebody
+// making is a sandbox that is being made, or started again. The work goes on only while somebody
 // asks for it: a function that was frozen in it and thawed much later must not
 // make what nobody wants any more.
 type making struct {
 	provider *Provider
-	plan     plan
+	plan     plan // of a start, the sandbox alone
+	again    bool // it is started again: what it comes to leaves the sandbox as it is
+	work     func(m *making, ctx context.Context, b *box)
 	cancel   context.CancelFunc
 	done     chan struct{} // closed when result or err is set
 	result   berth.SandboxState
@@ -100,12 +102,18 @@ func (p *Provider) Provision(ctx context.Context, spec berth.SandboxSpec) (berth
 		return berth.SandboxState{}, err
 	}
 	b := p.box(spec.ID)
-	m, state, err := p.begin(b, plan)
+	m, state, err := p.begin(b, &making{plan: plan, work: (*making).makeOrAbandon})
 	if m == nil {
 		return state, err
 	}
+	return p.await(ctx, b, m, p.config.Pace.Provision)
+}
+
+// await waits a moment for what is being made.
+func (p *Provider) await(ctx context.Context, b *box, m *making, moment time.Duration) (berth.SandboxState, error) {
+	spec := m.plan.spec
 	m.ask()
-	timer := time.NewTimer(p.config.Pace.Provision)
+	timer := time.NewTimer(moment)
 	defer timer.Stop()
 	select {
 	case <-m.done:
@@ -114,42 +122,50 @@ func (p *Provider) Provision(ctx context.Context, spec berth.SandboxSpec) (berth
 	case <-ctx.Done():
 		return m.state(spec.ID), nil
 	}
-	switch {
-	case m.reason != nil:
+	if m.reason != nil {
 		return berth.SandboxState{ID: spec.ID, Run: spec.Run, Status: berth.SandboxFailed, Reason: m.reason}, nil
-	case m.err != nil:
-		b.mu.Lock()
-		if b.making == m {
-			b.making = nil // it is told once; the next call goes on
-		}
-		b.mu.Unlock()
+	}
+	if m.err != nil {
+		b.told(m)
 		return berth.SandboxState{}, m.err
 	}
 	return m.result, nil
 }
 
-// begin starts the work or joins it; nil when the box says all there is to say.
-func (p *Provider) begin(b *box, plan plan) (*making, berth.SandboxState, error) {
+// told forgets work that did not succeed: that is told once, and the next call
+// goes on.
+func (b *box) told(m *making) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	id := plan.spec.ID
+	if b.making == m {
+		b.making = nil
+	}
+}
+
+// begin starts the work of fresh, or joins what is at work; nil when the box says
+// all there is to say.
+func (p *Provider) begin(b *box, fresh *making) (*making, berth.SandboxState, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	id := fresh.plan.spec.ID
 	switch m := b.making; {
 	case b.gone:
 		return nil, berth.SandboxState{ID: id, Status: berth.SandboxGone}, nil
 	case b.failed != nil:
-		return nil, berth.SandboxState{ID: id, Run: plan.spec.Run, Status: berth.SandboxFailed, Reason: b.failed}, nil
+		return nil, berth.SandboxState{ID: id, Run: fresh.plan.spec.Run, Status: berth.SandboxFailed, Reason: b.failed}, nil
 	case b.ending > 0:
 		return nil, berth.SandboxState{}, berth.Errorf(berth.CodeUnavailable, "the sandbox is being destroyed")
 	case m != nil && (m.active() || m.err != nil):
 		return m, berth.SandboxState{}, nil
 	}
-	m := &making{provider: p, plan: plan, done: make(chan struct{}), asked: p.config.Clock.Now()}
+	m := fresh
+	m.provider, m.done, m.asked = p, make(chan struct{}), p.config.Clock.Now()
 	var ctx context.Context
 	ctx, m.cancel = p.untilClosed()
 	if !p.spawn(func() {
 		defer close(m.done)
 		defer m.cancel()
-		m.makeOrAbandon(ctx, b)
+		m.work(m, ctx, b)
 	}) {
 		m.cancel()
 		return nil, berth.SandboxState{}, berth.Errorf(berth.CodeUnavailable, "the server is ending")

@@ -86,6 +86,13 @@ func (m *making) buildBegan(s daytonaapi.Snapshot, began time.Time) time.Time {
 	return since
 }
 
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
 // recordedAt is the time in the sandbox's id.
 func recordedAt(id berth.SandboxID) time.Time {
 	u, err := ulid.ParseStrict(strings.ToUpper(string(id)))
