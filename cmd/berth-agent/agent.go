@@ -18,6 +18,7 @@ type agent struct {
 	logger     *slog.Logger
 	registries registries
 	trial      bool // whom it belongs to is not recorded
+	public     *public
 
 	mu           sync.Mutex // guards what follows: a first caller may come late
 	opened       *opened
@@ -31,6 +32,9 @@ func (a *agent) handler(token string, nudge func(berth.Nudge)) (*agentapi.Server
 	config := agentapi.Config{
 		Token: token, Capacity: a.options.dir.capacity, MinFreeDisk: a.options.minFreeBytes, Version: version.Info(""),
 		Credentials: a.registries.lend, Nudge: nudge, Clock: a.options.clock, Logger: a.logger,
+	}
+	if a.public != nil {
+		config.Previews = a.public
 	}
 	owner, err := a.owner()
 	if err != nil {

@@ -37,6 +37,8 @@ meanwhile, and ends: run ` + "`berth-agent serve`" + ` afterwards, as a service,
 go on with it. What this machine needs for its sandboxes is said to serve.`,
 		Example: `  berth-agent join https://abc123.execute-api.eu-west-1.amazonaws.com/v1 --token T --label zone=a
   berth-agent join https://berth.example.com --token - --address https://203.0.113.7:7443 <token.txt
+  berth-agent join https://berth.example.com --token T --public-url https://*.host.example.com \
+    --public-cert /etc/letsencrypt/live/host/fullchain.pem --public-key /etc/letsencrypt/live/host/privkey.pem
   berth-agent join http://127.0.0.1:8080 --token T --serve`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
@@ -130,7 +132,11 @@ func (o *joinOptions) check(stdin io.Reader) (ask berth.HostJoin, err error) {
 		}
 		o.address = strings.TrimRight(o.address, "/")
 	}
-	return ask, o.prepare()
+	err = o.prepare()
+	if o.public.URL == publicNone {
+		o.public.URL = ""
+	}
+	return ask, err
 }
 
 func labelsOf(flags []string) (map[string]string, error) {

@@ -27,19 +27,20 @@ type member struct {
 	stop   context.CancelFunc
 }
 
-func newMember(o serveOptions, r membership.Record, logger *slog.Logger) (*member, error) {
+func newMember(o serveOptions, r membership.Record, browsers *public, logger *slog.Logger) (*member, error) {
 	server, err := o.dial(r.Server, string(r.Key.Reveal()))
 	if err != nil {
 		return nil, berth.Wrap(err, "reading whom the agent has joined")
 	}
 	beat := func() (berth.Heartbeat, error) {
 		capacity, err := o.dir.hostCapacity()
-		return berth.Heartbeat{HostCapacity: capacity, Version: version.Version}, err
+		return berth.Heartbeat{HostCapacity: capacity, PublicURL: o.public.URL, Version: version.Version}, err
 	}
-	return &member{
-		heart:  &membership.Heart{Plane: server, Host: r.Host, Beat: beat, Clock: o.clock, Logger: logger},
-		nudges: membership.NewNudges(server, r.Host, o.clock, logger),
-	}, nil
+	heart := &membership.Heart{Plane: server, Host: r.Host, Beat: beat, Clock: o.clock, Logger: logger}
+	if browsers != nil {
+		heart.Refused = browsers.EndAll // whoever was let in, the host is not the server's any more
+	}
+	return &member{heart: heart, nudges: membership.NewNudges(server, r.Host, o.clock, logger)}, nil
 }
 
 // start begins to send heartbeats and nudges.

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -30,6 +31,7 @@ type serveOptions struct {
 	installation      string
 	minFreeDisk       string
 	docker            dockerOptions
+	public            publicOptions
 	allowLocal        bool
 	verbose           bool
 	guest             string // instead of the embedded guest
@@ -51,9 +53,14 @@ one installation: the one that it has joined or that is named, else the first
 whose server calls.
 
 An agent that has joined a server sends it heartbeats, and goes on serving when
-those do not arrive.`,
+those do not arrive.
+
+With --public-url browsers reach ports of its sandboxes, at an address of its own,
+by what berth sandbox preview prints: each under a name of its own below the URL's,
+which a wildcard record in the DNS has to lead here.`,
 		Example: `  berth-agent serve --listen 10.0.0.7:7443
   berth-agent serve --data-dir /srv/berth-agent --token-file /etc/berth/agent-token --allow-mount /srv/cache
+  berth-agent serve --public-url https://*.host.example.com --public-cert fullchain.pem --public-key privkey.pem
   berth-agent serve --docker=off --allow-local`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -73,6 +80,7 @@ func (o *serveOptions) commonFlags(flags *pflag.FlagSet) {
 	folderFlag(flags, &o.dir)
 	flags.StringVar(&o.minFreeDisk, "min-free-disk", "512MiB", "free disk `size` below which no new sandbox is made")
 	o.docker.flags(flags)
+	o.public.flags(flags)
 	flags.BoolVar(&o.allowLocal, "allow-local", false, "let runs work on this machine itself, without isolation (provider local)")
 	flags.BoolVar(&o.verbose, "verbose", false, "log every request")
 	flags.StringVar(&o.guest, "guest", "", "guest program instead of the embedded one")
@@ -107,6 +115,9 @@ func (o *serveOptions) prepare() (err error) {
 	if o.minFreeBytes, err = berth.ParseSize(o.minFreeDisk); err != nil {
 		return berth.FieldErrorf(berth.CodeInvalid, "--min-free-disk", "%s", err.Error())
 	}
+	if err := o.public.check(); err != nil {
+		return err
+	}
 	return o.makeAbsolute()
 }
 
@@ -121,6 +132,9 @@ func serveClaimed(ctx context.Context, o serveOptions, stdout, stderr io.Writer)
 	}
 	if isMember && o.installation == "" {
 		o.installation = string(joined.Installation)
+	}
+	if err := o.public.recall(joined.Public); err != nil {
+		return err
 	}
 	token, err := privatefile.OpenToken(o.tokenFile)
 	if err != nil {
@@ -141,10 +155,17 @@ func serveClaimed(ctx context.Context, o serveOptions, stdout, stderr io.Writer)
 			return err
 		}
 	}
+	if a.public, err = o.public.open(o.clock, a.logger, stderr); err != nil {
+		return err
+	}
+	if a.public != nil {
+		defer a.public.listener.Close()
+		defer a.public.Close()
+	}
 	var m *member
 	var nudge func(berth.Nudge)
 	if isMember {
-		if m, err = newMember(o, joined, a.logger); err != nil {
+		if m, err = newMember(o, joined, a.public, a.logger); err != nil {
 			return err
 		}
 		nudge = m.nudges.Send
@@ -173,6 +194,13 @@ func serveClaimed(ctx context.Context, o serveOptions, stdout, stderr io.Writer)
 		defer m.close()
 	}
 	fmt.Fprintf(stderr, "berth-agent: the token is in %s, the log in %s; Ctrl-C ends the agent and leaves its sandboxes running\n", o.tokenFile, o.dir.log())
+	if a.public != nil {
+		browsing, stop := context.WithCancel(ctx)
+		var served sync.WaitGroup
+		served.Go(func() { a.public.serve(browsing, a.logger) })
+		defer served.Wait()
+		defer stop()
+	}
 	err = listen.Serve(ctx, secure(l, certificate), handler, slog.NewLogLogger(a.logger.Handler(), slog.LevelDebug))
 	a.logger.Info("ended", "error", err)
 	return err

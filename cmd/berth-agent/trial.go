@@ -30,6 +30,9 @@ func (t *trial) run(ctx context.Context, stderr io.Writer) (member membership.Re
 	if err != nil {
 		return member, err
 	}
+	if _, err := t.options.public.certificate(t.options.clock, quietLogger(), stderr); err != nil {
+		return member, err // rather than when it serves
+	}
 	l, address, err := t.options.openForJoin()
 	if err != nil {
 		return member, err
@@ -45,7 +48,7 @@ func (t *trial) run(ctx context.Context, stderr io.Writer) (member membership.Re
 		return member, err
 	}
 	t.ask.Address, t.ask.Fingerprint = address, fingerprintOf(certificate).String()
-	t.ask.HostCapacity, t.ask.Version = capacity, version.Version
+	t.ask.HostCapacity, t.ask.PublicURL, t.ask.Version = capacity, t.options.public.URL, version.Version
 	handler, err := a.handler(t.ask.Bearer, nil)
 	if err != nil {
 		return member, err
@@ -90,7 +93,7 @@ func (t *trial) join(ctx context.Context) (berth.JoinedHost, error) {
 func (t *trial) record(joined berth.JoinedHost, called berth.InstallationID, l net.Listener) (membership.Record, error) {
 	member := membership.Record{
 		Server: t.options.server, Installation: joined.Installation, Host: joined.Host.ID, Key: berth.NewSecretValue([]byte(joined.Key)),
-		Address: t.ask.Address, Listen: listenedOn(l), JoinedAt: t.options.clock.Now(),
+		Address: t.ask.Address, Listen: listenedOn(l), Public: t.options.public.Public, JoinedAt: t.options.clock.Now(),
 	}
 	if called != "" && called != joined.Installation {
 		return member, &berth.Error{

@@ -62,6 +62,7 @@ func (a *app) hostPage(h berth.Host, sandboxes []berth.Sandbox) *terminal.Table 
 	line("seen", a.seen(h))
 	line("address", h.Address)
 	line("fingerprint", h.Fingerprint)
+	line("public url", h.PublicURL)
 	line("labels", labelsText(h.Labels))
 	if h.CPU > 0 {
 		line("cores", number(int64(h.CPU), " "+h.Architecture))

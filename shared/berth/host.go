@@ -7,6 +7,7 @@ type Host struct {
 	ID          HostID            `json:"id"`
 	Address     string            `json:"address" doc:"Where the control plane reaches the agent, such as https://10.0.0.7:7443"`
 	Fingerprint string            `json:"fingerprint" doc:"SHA-256 of the pinned certificate"`
+	PublicURL   string            `json:"public_url,omitempty" doc:"Where browsers reach previews of its sandboxes, such as https://*.host.example.com; absent where they do not"`
 	Labels      map[string]string `json:"labels"`
 	Providers   []ProviderKind    `json:"providers"`
 	HostCapacity
@@ -63,6 +64,7 @@ type HostJoin struct {
 	Bearer      string            `json:"bearer" doc:"What the agent answers to"`
 	Providers   []ProviderKind    `json:"providers"`
 	Labels      map[string]string `json:"labels,omitempty"`
+	PublicURL   string            `json:"public_url,omitempty" doc:"Where browsers reach previews, such as https://*.host.example.com"`
 	HostCapacity
 	Version string `json:"version"`
 }
@@ -77,6 +79,7 @@ type JoinedHost struct {
 // Heartbeat is the body of POST /hosts/{id}/heartbeat.
 type Heartbeat struct {
 	HostCapacity
+	PublicURL string `json:"public_url,omitempty" doc:"As of a join; absent when there is none any more"`
 	Version string `json:"version"`
 }
 

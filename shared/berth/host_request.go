@@ -71,6 +71,7 @@ func ValidateHostJoin(j HostJoin, loopback bool) []Problem {
 		}
 	}
 	p.Add(ValidateLabels("labels", j.Labels)...)
+	p.Add(validatePublicURL(j.PublicURL)...)
 	p.Add(ValidateHostCapacity(j.HostCapacity)...)
 	p.Add(validateHostVersion(j.Version)...)
 	return p.List()
@@ -78,7 +79,20 @@ func ValidateHostJoin(j HostJoin, loopback bool) []Problem {
 
 // ValidateHeartbeat returns every fault of h.
 func ValidateHeartbeat(h Heartbeat) []Problem {
-	return append(ValidateHostCapacity(h.HostCapacity), validateHostVersion(h.Version)...)
+	var p Problems
+	p.Add(ValidateHostCapacity(h.HostCapacity)...)
+	p.Add(validatePublicURL(h.PublicURL)...)
+	p.Add(validateHostVersion(h.Version)...)
+	return p.List()
+}
+
+func validatePublicURL(s string) []Problem {
+	var p Problems
+	if s != "" {
+		_, err := ParsePublicURL(s)
+		p.AddError("public_url", err)
+	}
+	return p.List()
 }
 
 func validateHostVersion(version string) []Problem {

@@ -67,7 +67,18 @@ type ShellAccess struct {
 type PreviewRequest struct {
 	Port int      `json:"port"`
 	TTL  Duration `json:"ttl,omitempty"`
+	// As is what to answer: a URL where there is one when empty, else a ticket.
+	As PreviewForm `json:"as,omitempty" enum:"url,ticket"`
 }
+
+// PreviewForm is a way to a port.
+type PreviewForm string
+
+// The ways to a port.
+const (
+	PreviewURL    PreviewForm = "url"    // for browsers
+	PreviewTicket PreviewForm = "ticket" // for a forward from the asker's machine
+)
 
 // PreviewAccess is the way to a port: a URL for browsers, or a ticket.
 type PreviewAccess struct {

@@ -67,7 +67,7 @@ func (p *Plane) BeatHost(ctx context.Context, id berth.HostID, beat berth.Heartb
 	}
 	_, err := p.Records.ChangeHost(ctx, id, func(h *records.StoredHost) error {
 		now := p.Clock.Now()
-		h.HostCapacity, h.Host.Version, h.SeenAt = beat.HostCapacity, beat.Version, &now
+		h.HostCapacity, h.Host.Version, h.PublicURL, h.SeenAt = beat.HostCapacity, beat.Version, beat.PublicURL, &now
 		return nil
 	})
 	return err

@@ -93,17 +93,25 @@ func (p *Plane) JoinHost(ctx context.Context, join berth.HostJoin) (joined berth
 	return p.completeJoin(ctx, claim, host, join)
 }
 
-// checkTwin refuses an agent that is a host already: its machine would count twice.
+// checkTwin refuses an agent that is a host already, as its machine would count
+// twice, and one whose previews would be looked for on another.
 func (p *Plane) checkTwin(ctx context.Context, id berth.HostID, join berth.HostJoin) error {
 	hosts, err := p.Records.AllHosts(ctx)
 	if err != nil {
 		return err
 	}
 	for _, h := range hosts {
-		if h.ID != id && h.JoinedAt != nil && h.Fingerprint == join.Fingerprint {
+		switch {
+		case h.ID == id || h.JoinedAt == nil:
+		case h.Fingerprint == join.Fingerprint:
 			return &berth.Error{
 				Code: berth.CodeConflict, Field: "fingerprint", Message: "is that of host " + string(h.ID) + ", which has joined",
 				Remediation: "Remove that host first: berth host rm " + string(h.ID),
+			}
+		case join.PublicURL != "" && h.PublicURL == join.PublicURL:
+			return &berth.Error{
+				Code: berth.CodeConflict, Field: "public_url", Message: "is that of host " + string(h.ID) + ": a name leads to one machine",
+				Remediation: "Give each host a public URL of its own, such as https://*." + string(id) + ".example.com.",
 			}
 		}
 	}
@@ -147,7 +155,7 @@ func (p *Plane) completeJoin(ctx context.Context, claim records.Join, host recor
 	if err != nil {
 		return berth.JoinedHost{}, err
 	}
-	host.Address, host.Fingerprint, host.Host.Version = join.Address, join.Fingerprint, join.Version
+	host.Address, host.Fingerprint, host.PublicURL, host.Host.Version = join.Address, join.Fingerprint, join.PublicURL, join.Version
 	host.HostCapacity, host.Providers = join.HostCapacity, slices.Clone(join.Providers)
 	host.Labels = mergedLabels(join.Labels, host.Labels)
 	if host, err = p.Records.CompleteJoin(ctx, claim, host, key, hash); err != nil {

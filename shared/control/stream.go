@@ -40,32 +40,50 @@ func (p *Plane) OpenShell(ctx context.Context, sb berth.Sandbox, req berth.Shell
 	return access, err
 }
 
-// OpenPreview finds the way to a port in a ready sandbox: the provider's URL, or a
-// ticket. Errors: as OpenShell.
+// OpenPreview finds the way to a port in a ready sandbox: a URL for browsers, or a
+// ticket. Unless the request says which, it is a ticket where there is no URL.
+// Errors: as OpenShell.
 func (p *Plane) OpenPreview(ctx context.Context, sb berth.Sandbox, req berth.PreviewRequest) (berth.PreviewAccess, error) {
 	access := berth.PreviewAccess{Sandbox: sb.ID, Port: req.Port}
 	spec := berth.StreamSpec{Kind: berth.StreamPort, Port: req.Port}
+	switch req.As {
+	case "", berth.PreviewURL, berth.PreviewTicket:
+	default:
+		return access, berth.FieldErrorf(berth.CodeInvalid, "as", "must be %s or %s", berth.PreviewURL, berth.PreviewTicket)
+	}
 	provider, ref, ttl, err := p.openable(sb, spec, req.TTL)
 	if err != nil {
 		return access, err
 	}
-	previewer, ok := provider.(berth.Previewer)
-	if ok {
-		url, err := previewer.Preview(ctx, ref, req.Port, ttl)
-		if err == nil {
-			access.URL = url
-			return access, nil
+	if req.As != berth.PreviewTicket {
+		err = noURL(sb)
+		if previewer, ok := provider.(berth.Previewer); ok {
+			var url string
+			if url, err = previewer.Preview(ctx, ref, req.Port, ttl); err == nil {
+				access.URL = url
+				return access, nil
+			}
 		}
-		// Where the provider has no URL of the port, there may be a stream to it.
-		if berth.CodeOf(err) != berth.CodeUnsupported || !p.streams(provider) {
+		// Where there is no URL of the port, there may be a stream to it.
+		if berth.CodeOf(err) != berth.CodeUnsupported || req.As == berth.PreviewURL {
 			return access, p.gone(ctx, sb, err)
 		}
 	}
 	if !p.streams(provider) {
+		if _, ok := provider.(berth.Previewer); ok && err != nil {
+			return access, err // which says what the URL needs
+		}
 		return access, noStream(sb, "a port")
 	}
 	access.Ticket, err = p.ticket(ctx, provider, sb, spec, ttl)
 	return access, err
+}
+
+func noURL(sb berth.Sandbox) error {
+	return &berth.Error{
+		Code: berth.CodeUnsupported, Message: "there is no URL for browsers of a port in a sandbox of the provider " + string(sb.Provider) + " here",
+		Remediation: "Let a port of your machine lead there: berth sandbox preview without --browser. Hosts that have joined can have a public URL: berth-agent serve --public-url.",
+	}
 }
 
 // openable checks what is asked for, and then the sandbox: it has to be ready.

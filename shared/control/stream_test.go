@@ -109,18 +109,25 @@ func TestAPortIsOpenedByALinkOrElseByAStream(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		provider berth.Provider
+		as       berth.PreviewForm
 		url      string
 		ticket   bool
 		code     berth.Code
 	}{
-		{"nothing", p.provider, "", false, berth.CodeUnsupported},
-		{"a link", links{Provider: p.provider}, "https://preview.example", false, ""},
-		{"no link and no stream", links{p.provider, unsupported}, "", false, berth.CodeUnsupported},
-		{"no link but a stream", linksAndStreams{links{p.provider, unsupported}}, "", true, ""},
-		{"a link that fails", linksAndStreams{links{p.provider, berth.Errorf(berth.CodeUnavailable, "away")}}, "", false, berth.CodeUnavailable},
+		{"nothing", p.provider, "", "", false, berth.CodeUnsupported},
+		{"a link", links{Provider: p.provider}, "", "https://preview.example", false, ""},
+		{"no link and no stream", links{p.provider, unsupported}, "", "", false, berth.CodeUnsupported},
+		{"no link but a stream", linksAndStreams{links{p.provider, unsupported}}, "", "", true, ""},
+		{"a link that fails", linksAndStreams{links{p.provider, berth.Errorf(berth.CodeUnavailable, "away")}}, "", "", false, berth.CodeUnavailable},
+		{"both, for a browser", linksAndStreams{links{Provider: p.provider}}, berth.PreviewURL, "https://preview.example", false, ""},
+		{"both, for a forward", linksAndStreams{links{Provider: p.provider}}, berth.PreviewTicket, "", true, ""},
+		{"a stream alone, for a browser", streams{p.provider}, berth.PreviewURL, "", false, berth.CodeUnsupported},
+		{"no link but a stream, for a browser", linksAndStreams{links{p.provider, unsupported}}, berth.PreviewURL, "", false, berth.CodeUnsupported},
+		{"a link alone, for a forward", links{Provider: p.provider}, berth.PreviewTicket, "", false, berth.CodeUnsupported},
+		{"both, for nobody", linksAndStreams{links{Provider: p.provider}}, "fax", "", false, berth.CodeInvalid},
 	} {
 		p.Providers = control.Providers{berth.ProviderLocal: c.provider}
-		got, err := p.OpenPreview(t.Context(), sb, berth.PreviewRequest{Port: 8080})
+		got, err := p.OpenPreview(t.Context(), sb, berth.PreviewRequest{Port: 8080, As: c.as})
 		wantCode(t, "OpenPreview with "+c.name, err, c.code)
 		if err == nil && (got.URL != c.url || (got.Ticket != nil) != c.ticket || got.Port != 8080) {
 			t.Errorf("OpenPreview with %s = %+v", c.name, got)

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"io"
 	"time"
 
@@ -9,9 +10,35 @@ import (
 )
 
 var (
-	_ berth.Ticketer = (*Fleet)(nil)
-	_ berth.Streamer = (*Fleet)(nil)
+	_ berth.Ticketer  = (*Fleet)(nil)
+	_ berth.Streamer  = (*Fleet)(nil)
+	_ berth.Previewer = (*Fleet)(nil)
 )
+
+// Preview has the host's agent give out a URL for browsers. Error: unsupported
+// where the sandbox's host has no public URL.
+func (f *Fleet) Preview(ctx context.Context, ref berth.SandboxRef, port int, ttl time.Duration) (string, error) {
+	if ref.Host == "" {
+		return "", &berth.Error{
+			Code: berth.CodeUnsupported, Message: "sandbox " + string(ref.ID) + " is with the server's own engine, which has no URL for browsers",
+			Remediation: "Let a port of this machine lead there: berth sandbox preview without --browser.",
+		}
+	}
+	url, err := call(ctx, f, ref.Host, true, func(p berth.Provider) (string, error) {
+		previewer, ok := p.(berth.Previewer)
+		if !ok {
+			return "", noStreams(ref)
+		}
+		return previewer.Preview(ctx, ref, port, ttl)
+	})
+	var e *berth.Error
+	if errors.As(err, &e) && e.Code == berth.CodeUnsupported {
+		named := *e
+		named.Message = "host " + string(ref.Host) + ": " + e.Message
+		err = &named
+	}
+	return url, gone(ref, err)
+}
 
 // IssueTicket has the host's agent give out a ticket; one without a URL says that
 // the sandbox is with the server's own engine.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/hostagent/filemove"
@@ -40,6 +41,9 @@ type Config struct {
 	// Nudge, if set, tells the control plane of a command that it has armed the agent
 	// for. It must not wait. Without it arming is unsupported.
 	Nudge func(berth.Nudge)
+	// Previews, if set, gives browsers a way to ports of sandboxes. Without it there is
+	// none.
+	Previews Previews
 	// Fetcher is for signed URLs; it must follow no redirect. One that trusts the
 	// system's authorities is made when nil.
 	Fetcher *http.Client
@@ -99,6 +103,14 @@ func New(config Config) (*Server, error) {
 	}
 	s.mux.HandleFunc("/", unknown)
 	return s, nil
+}
+
+// Previews are the ways of browsers to ports of sandboxes.
+type Previews interface {
+	// Open makes a URL that is good for ttl, as long as is usual when zero.
+	Open(sandbox berth.SandboxID, port int, ttl time.Duration, open tunnel.Opener) (url string, until time.Time, err error)
+	// End breaks those of a sandbox off.
+	End(sandbox berth.SandboxID)
 }
 
 // Close forgets what is armed, and breaks off files on the move and streams.

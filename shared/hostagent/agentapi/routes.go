@@ -37,6 +37,7 @@ func (s *Server) routes() []route {
 		{method: http.MethodPost, pattern: sandbox + "/stop", query: ref, handle: stop},
 		{method: http.MethodPost, pattern: sandbox + "/start", query: ref, handle: start},
 		{method: http.MethodPost, pattern: sandbox + "/tickets", query: ref, media: MediaJSON, cap: maxCommand, handle: issueTicket},
+		{method: http.MethodPost, pattern: sandbox + "/previews", query: ref, media: MediaJSON, cap: maxSmall, handle: openPreview},
 
 		{method: http.MethodPut, pattern: command, query: ref, media: MediaJSON, cap: maxCommand, handle: startCommand},
 		{method: http.MethodGet, pattern: command, query: ref, quiet: true, handle: describeCommand},

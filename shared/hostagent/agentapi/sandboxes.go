@@ -93,5 +93,8 @@ func destroy(x *exchange) error {
 	if err := x.provider.Destroy(x.r.Context(), x.ref); err != nil {
 		return err
 	}
+	if previews := x.server.config.Previews; previews != nil {
+		previews.End(x.ref.ID)
+	}
 	return x.answer(nil)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/guest/wire"
+	"github.com/berth-dev/berth/shared/tunnel"
 )
 
 // StreamPath is where clients open streams with a ticket. It is for whoever has
@@ -50,27 +51,36 @@ func issueTicket(x *exchange) error {
 	if err := x.decode(&request); err != nil {
 		return err
 	}
-	streamer, ok := x.provider.(berth.Streamer)
-	if !ok {
-		return berth.Errorf(berth.CodeUnsupported, "the provider %s opens no streams", x.provider.Kind())
-	}
-	state, err := x.provider.Describe(x.r.Context(), x.ref)
-	switch {
-	case err != nil:
+	open, err := x.opener()
+	if err != nil {
 		return err
-	case state.Status == berth.SandboxGone:
-		return berth.Errorf(berth.CodeNotFound, "the sandbox does not exist")
-	case state.Status != berth.SandboxReady:
-		return berth.Errorf(berth.CodeConflict, "the sandbox is %s", state.Status)
 	}
-	ref := x.ref
-	ticket, err := x.server.tickets.Issue(request.Spec(), request.TTL, func(ctx context.Context, spec berth.StreamSpec) (io.ReadWriteCloser, error) {
-		return streamer.OpenStream(ctx, ref, spec)
-	})
+	ticket, err := x.server.tickets.Issue(request.Spec(), request.TTL, open)
 	if err != nil {
 		return err
 	}
 	return x.answer(Ticket{wire.Text(ticket.Value), ticket.ExpiresAt})
+}
+
+// opener opens streams into a sandbox that is there.
+func (x *exchange) opener() (tunnel.Opener, error) {
+	streamer, ok := x.provider.(berth.Streamer)
+	if !ok {
+		return nil, berth.Errorf(berth.CodeUnsupported, "the provider %s opens no streams", x.provider.Kind())
+	}
+	state, err := x.provider.Describe(x.r.Context(), x.ref)
+	switch {
+	case err != nil:
+		return nil, err
+	case state.Status == berth.SandboxGone:
+		return nil, berth.Errorf(berth.CodeNotFound, "the sandbox does not exist")
+	case state.Status != berth.SandboxReady:
+		return nil, berth.Errorf(berth.CodeConflict, "the sandbox is %s", state.Status)
+	}
+	ref := x.ref
+	return func(ctx context.Context, spec berth.StreamSpec) (io.ReadWriteCloser, error) {
+		return streamer.OpenStream(ctx, ref, spec)
+	}, nil
 }
 
 // serveStream carries a stream for who has a ticket.

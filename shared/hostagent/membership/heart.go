@@ -22,9 +22,12 @@ type Heart struct {
 	Plane ControlPlane
 	Host  berth.HostID
 	// Beat looks at the host anew.
-	Beat   func() (berth.Heartbeat, error)
-	Clock  berth.Clock
-	Logger *slog.Logger
+	Beat func() (berth.Heartbeat, error)
+	// Refused, if set, is called when the server has refused a heartbeat for good: the
+	// host was removed, or its key.
+	Refused func()
+	Clock   berth.Clock
+	Logger  *slog.Logger
 
 	failures int // in a row
 	state    string
@@ -101,13 +104,21 @@ func (h *Heart) tell(err error) {
 			h.Logger.Info("the server hears the heartbeats", "host", string(h.Host))
 		}
 	case berth.CodeUnauthenticated, berth.CodeForbidden:
+		h.refused()
 		h.Logger.Error("the server does not take this host's key any more: sandboxes go on, and no new ones come; "+
 			"unless it was removed on purpose, run `berth-agent leave` and join again", "host", string(h.Host), "error", err)
 	case berth.CodeNotFound:
+		h.refused()
 		h.Logger.Error("the server does not know this host any more: run `berth-agent leave`, and join again if it is to be one",
 			"host", string(h.Host), "error", err)
 	default:
 		h.Logger.Warn("the heartbeats do not arrive", "host", string(h.Host), "code", state, "error", err)
 	}
 	h.state = state
+}
+
+func (h *Heart) refused() {
+	if h.Refused != nil {
+		h.Refused()
+	}
 }

@@ -22,7 +22,16 @@ type Record struct {
 	Key          berth.SecretValue    // its own API key
 	Address      string               // where the server reaches it
 	Listen       string               // host:port that it listened on as it joined
+	Public       Public
 	JoinedAt     time.Time
+}
+
+// Public is how browsers reach previews; its zero value is not at all.
+type Public struct {
+	URL    string `json:"url"`    // https://*.NAME
+	Listen string `json:"listen"` // host:port
+	Cert   string `json:"cert"`   // the file of the certificate; empty behind a proxy
+	Key    string `json:"key"`
 }
 
 const schema = 1
@@ -36,14 +45,20 @@ type stored struct {
 	Key          string               `json:"key"`
 	Address      string               `json:"address"`
 	Listen       string               `json:"listen"`
+	Public       *Public              `json:"public,omitempty"`
 	JoinedAt     time.Time            `json:"joined_at"`
 }
 
 // Write keeps r in a file that is for its owner alone.
 func (r Record) Write(path string) error {
-	b, err := json.MarshalIndent(stored{
-		schema, r.Server, r.Installation, r.Host, string(r.Key.Reveal()), r.Address, r.Listen, r.JoinedAt,
-	}, "", "  ")
+	s := stored{
+		Schema: schema, Server: r.Server, Installation: r.Installation, Host: r.Host, Key: string(r.Key.Reveal()),
+		Address: r.Address, Listen: r.Listen, JoinedAt: r.JoinedAt,
+	}
+	if r.Public != (Public{}) {
+		s.Public = &r.Public
+	}
+	b, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		return fmt.Errorf("recording the join: %w", err)
 	}
@@ -71,9 +86,14 @@ func Read(path string) (r Record, joined bool, err error) {
 	if s.Schema > schema {
 		return r, false, berth.Errorf(berth.CodeUnavailable, "%s was written by a newer berth-agent: update this one", path)
 	}
-	return Record{
-		s.Server, s.Installation, s.Host, berth.NewSecretValue([]byte(s.Key)), s.Address, s.Listen, s.JoinedAt,
-	}, true, nil
+	r = Record{
+		Server: s.Server, Installation: s.Installation, Host: s.Host, Key: berth.NewSecretValue([]byte(s.Key)),
+		Address: s.Address, Listen: s.Listen, JoinedAt: s.JoinedAt,
+	}
+	if s.Public != nil {
+		r.Public = *s.Public
+	}
+	return r, true, nil
 }
 
 // Forget removes the record; false when there is none.

@@ -3,13 +3,31 @@ package remote
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/hostagent/agentapi"
 )
 
-var _ berth.Ticketer = (*Provider)(nil)
+var (
+	_ berth.Ticketer  = (*Provider)(nil)
+	_ berth.Previewer = (*Provider)(nil)
+)
+
+// Preview has the agent give out a URL for browsers. Error: unsupported by an agent
+// without a public URL.
+func (p *Provider) Preview(ctx context.Context, ref berth.SandboxRef, port int, ttl time.Duration) (string, error) {
+	var answer agentapi.Preview
+	k := p.call(http.MethodPost, agentapi.SandboxPath(p.config.Kind, ref.ID, "previews"), ref)
+	if err := p.exchange(ctx, k, agentapi.PreviewRequest{Port: port, TTL: ttl}, &answer); err != nil {
+		return "", err
+	}
+	if u, err := url.Parse(answer.URL); err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil {
+		return "", p.foreign("with a URL of a preview that is none")
+	}
+	return answer.URL, nil
+}
 
 // IssueTicket has the agent give out a ticket, for clients that reach its address
 // themselves.
