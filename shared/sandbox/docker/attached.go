@@ -8,6 +8,7 @@ import (
 	"errors"
 	"path/filepath"
 	"sync/atomic"
+	"time"
 
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/mount"
@@ -152,13 +153,25 @@ func (b *box) awaitEnd(ctx context.Context) bool {
 	return false
 }
 
-// waitNotRunning has no deadline: a sandbox may live for long.
+// lookAgain is how long an engine is waited for without a question of another
+// kind. A sandbox may live for long; so may a connection that nobody answers, when
+// what is between here and the engine keeps it up.
+const lookAgain = 2 * time.Minute
+
+// waitNotRunning returns when the container does not run, or after a while.
 func (b *box) waitNotRunning(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, b.provider.lookAgain())
+	defer cancel()
 	wait := b.provider.engine.api.ContainerWait(ctx, b.container(), client.ContainerWaitOptions{Condition: container.WaitConditionNotRunning})
 	select {
 	case <-wait.Result:
 		return nil
 	case err := <-wait.Error:
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) { // it may still run
+			return nil
+		}
 		return engineError("waiting for the container's end", err)
 	}
 }
+
+func (p *Provider) lookAgain() time.Duration { return min(lookAgain, p.config.CallTimeout) }

@@ -18,7 +18,8 @@ type Client struct {
 }
 
 // NewClient makes a client of the engine at host: unix://, tcp:// with the
-// certificates of DOCKER_CERT_PATH as for the docker client, or ssh://. sshConfig
+// certificates of DOCKER_CERT_PATH as for the docker client, or ssh://. A connection
+// by TCP or ssh whose other side is gone ends within half a minute. sshConfig
 // replaces the user's own configuration of OpenSSH when it is set. Errors: invalid,
 // unsupported; unavailable without an OpenSSH client.
 func NewClient(host, sshConfig string) (*Client, error) {
@@ -29,7 +30,11 @@ func NewClient(host, sshConfig string) (*Client, error) {
 	case "unix":
 		options = append(options, client.WithHost(host))
 	case "tcp", "http", "https":
-		options = append(options, client.WithTLSClientConfigFromEnv(), client.WithHost(host))
+		more, err := tcpOptions(host)
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, more...)
 	case "ssh":
 		config, err := sshConnection(host)
 		if err != nil {

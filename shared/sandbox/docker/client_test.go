@@ -18,6 +18,7 @@ func TestAddressesOfEnginesThatCannotBeUsedAreRefused(t *testing.T) {
 		"npipe:////./pipe/docker_engine": berth.CodeUnsupported,
 		"/var/run/docker.sock":           berth.CodeUnsupported,
 		"tcp://":                         berth.CodeInvalid,
+		"tcp://user:secret@host:2375":    berth.CodeInvalid,
 		"ssh://":                         berth.CodeInvalid,
 		"ssh://-oProxyCommand=x":         berth.CodeInvalid,
 		"ssh://-oProxyCommand=x@host":    berth.CodeInvalid,

@@ -57,16 +57,27 @@ func openEngine(config Config) (*engine, error) {
 	return &engine{api: api, host: host, socket: path, timeout: config.CallTimeout}, nil
 }
 
-// probeTimeout is how long an engine may take to say that it is there.
-const probeTimeout = 2 * time.Second
+const (
+	// nearLimit and farLimit are how long an engine may take to say that it is there:
+	// one of this machine, and one elsewhere, whose connection may be by ssh.
+	nearLimit = 5 * time.Second
+	farLimit  = 15 * time.Second
+)
+
+func (e *engine) answerLimit() time.Duration {
+	if e.socket == "" {
+		return farLimit
+	}
+	return nearLimit
+}
 
 // ping asks whether the engine is there, and settles the version of its API.
 func (e *engine) ping(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, e.answerLimit())
 	defer cancel()
 	said, err := e.api.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true})
 	if err != nil {
-		return engineError("", err)
+		return e.placed(engineError("", err))
 	}
 	if said.OSType != "" && said.OSType != "linux" {
 		return berth.Errorf(berth.CodeUnsupported, "the Docker engine runs %s containers; berth needs linux ones", said.OSType)
@@ -82,7 +93,7 @@ func (e *engine) process() (p proctree.Process, accepts bool) {
 	if e.socket == "" {
 		return p, false
 	}
-	conn, err := net.DialTimeout("unix", e.socket, probeTimeout)
+	conn, err := net.DialTimeout("unix", e.socket, nearLimit)
 	if err != nil {
 		return p, false
 	}
@@ -102,7 +113,7 @@ func (e *engine) process() (p proctree.Process, accepts bool) {
 // accepts reports whether the engine answers over a new connection. One that is
 // being stopped goes on for a while over those that it has.
 func (e *engine) accepts() bool {
-	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), e.answerLimit())
 	defer cancel()
 	conn, err := e.api.Dialer()(ctx)
 	if err != nil {
@@ -151,7 +162,24 @@ func processName(p proctree.Process) string { return fmt.Sprintf("%d:%d", p.PID,
 func (e *engine) call(ctx context.Context, doing string, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
-	return engineError(doing, f(ctx))
+	return e.placed(engineError(doing, f(ctx)))
+}
+
+const toStart = "Start Docker on the server: systemctl start docker."
+
+// placed names the engine in what is to be done about it, where it is on another
+// machine.
+func (e *engine) placed(err error) error {
+	coded, direct := err.(*berth.Error) //nolint:errorlint // as engineError makes it
+	if !direct || e.socket != "" || coded.Code != berth.CodeUnavailable {
+		return err
+	}
+	if coded.Remediation != "" && coded.Remediation != toStart {
+		return err
+	}
+	far := *coded
+	far.Remediation = "Look whether the engine at " + e.host + " runs and can be reached from the server."
+	return &far
 }
 
 // engineError gives an error of the client a code. Errors: not_found, conflict,
@@ -176,8 +204,10 @@ func engineError(doing string, err error) error {
 		return fault(berth.CodeUnavailable, "the Docker engine did not answer in time", "")
 	case errors.Is(err, os.ErrPermission):
 		return fault(berth.CodeUnavailable, "this user may not use the Docker engine", "Add the user that runs berth serve to the group docker, or run berth serve as root.")
+	case refusedCertificate(err):
+		return fault(berth.CodeUnavailable, "the Docker engine refuses the connection: "+said(err), "Look at cert.pem and key.pem in the folder that DOCKER_CERT_PATH names.")
 	case client.IsErrConnectionFailed(err), errors.As(err, &network), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return fault(berth.CodeUnavailable, "the Docker engine does not answer", "Start Docker on the server: systemctl start docker.")
+		return fault(berth.CodeUnavailable, "the Docker engine does not answer", toStart)
 	case cerrdefs.IsNotFound(err):
 		return fault(berth.CodeNotFound, said(err), "")
 	case cerrdefs.IsConflict(err):

@@ -47,7 +47,7 @@ func fakeEngine(t *testing.T, handler http.HandlerFunc) string {
 // fakeConfig needs no engine of the machine's.
 func fakeConfig(t *testing.T, host string) docker.Config {
 	return docker.Config{
-		Root: filepath.Join(t.TempDir(), "s"), Installation: newInstallation(), Host: host, CallTimeout: 200 * time.Millisecond,
+		Root: filepath.Join(t.TempDir(), "s"), Installation: newInstallation(), Host: host,
 		Guest: func(string) (string, error) { return "/bin/true", nil }, Transport: docker.TransportSocket,
 	}
 }
@@ -96,6 +96,7 @@ func TestAnEngineThatStopsAnsweringIsUnavailableWithADeadline(t *testing.T) {
 		<-r.Context().Done()
 	})
 	config := fakeConfig(t, host)
+	config.CallTimeout = 200 * time.Millisecond
 	p, err := docker.New(config)
 	if err != nil {
 		t.Fatal(err)

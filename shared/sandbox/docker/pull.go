@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/moby/moby/api/pkg/authconfig"
 	"github.com/moby/moby/api/types/jsonstream"
@@ -28,11 +27,9 @@ func (b *box) pull(ctx context.Context, image string) (*berth.Reason, error) {
 	}
 	whole, cancel := context.WithTimeoutCause(ctx, config.PullTimeout, fmt.Errorf("it took longer than %s", config.PullTimeout))
 	defer cancel()
-	whole, stall := context.WithCancelCause(whole)
-	defer stall(nil)
-	watch := time.AfterFunc(config.PullStall, func() { stall(fmt.Errorf("nothing came for %s", config.PullStall)) })
-	defer watch.Stop()
-	err = b.receive(whole, image, options, func() { watch.Reset(config.PullStall) })
+	whole, heard, stop := whileHeard(whole, config.PullStall)
+	defer stop()
+	err = b.receive(whole, image, options, heard)
 	b.setDetail("")
 	switch {
 	case err == nil:

@@ -93,12 +93,26 @@ func (b *box) beginFetch(id berth.CommandID) *fetch {
 	return f
 }
 
+// copySpool gives up when nothing comes for as long as any call may take.
 func (b *box) copySpool(ctx context.Context, id berth.CommandID) error {
+	coming, heard, stop := whileHeard(ctx, b.provider.config.CallTimeout)
+	defer stop()
+	err := b.receiveSpool(coming, id, heard)
+	if coming.Err() != nil && ctx.Err() == nil {
+		return &berth.Error{
+			Code: berth.CodeUnavailable, Message: "reading the output of command " + string(id) + " from the Docker engine: " + context.Cause(coming).Error(), Cause: err,
+		}
+	}
+	return err
+}
+
+func (b *box) receiveSpool(ctx context.Context, id berth.CommandID, heard func()) error {
 	name, done, err := b.holder(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
+	heard()
 	result, err := b.provider.engine.api.CopyFromContainer(ctx, name, client.CopyFromContainerOptions{SourcePath: spoolTarget + "/" + string(id)})
 	if err != nil {
 		return engineError("reading an output from container "+name, err)
@@ -117,7 +131,7 @@ func (b *box) copySpool(ctx context.Context, id berth.CommandID) error {
 	if err != nil {
 		return diskError("keeping an output", err)
 	}
-	_, err = io.CopyN(file, in, min(header.Size, maxFetched))
+	_, err = io.CopyN(file, heardReader{in, heard}, min(header.Size, maxFetched))
 	if err = errors.Join(err, file.Close()); err == nil {
 		err = os.Rename(path+".new", path)
 	}
