@@ -4,7 +4,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -66,7 +65,7 @@ type process struct {
 	more   []string // arguments
 	cmd    *exec.Cmd
 	url    string
-	stderr bytes.Buffer
+	stderr said
 }
 
 func startProcess(t *testing.T, kind berth.ProviderKind) *process {
