@@ -10,6 +10,6 @@ import (
 func (w *Wiring) openSprites() (berth.Provider, error) {
 	return sprites.New(sprites.Config{
 		URL: w.Variables.SpritesURL, Installation: w.Variables.Installation, Clock: w.clock, Logger: w.Logger,
-		Token: sprites.Token(w.secrets, w.clock), Guest: w.guests,
+		Token: sprites.Token(w.secrets, w.clock), Guest: w.guests, Moment: provisionWait,
 	})
 }

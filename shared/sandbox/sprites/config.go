@@ -22,6 +22,9 @@ type Config struct {
 	// Hold is how long a connection that has gone keeps the sprite awake, and what
 	// runs in it; DefaultHold when zero.
 	Hold time.Duration
+	// Moment is how long Provision waits before it says "creating": 1 s. A function
+	// that is frozen between calls gives more.
+	Moment time.Duration
 	// HTTP makes the requests, without a timeout of its own; a fresh one when nil.
 	HTTP   *http.Client
 	Pace   spritesapi.Pace
@@ -38,6 +41,9 @@ func (c *Config) setDefaults() {
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Moment == 0 {
+		c.Moment = time.Second
 	}
 	if c.Hold == 0 {
 		c.Hold = DefaultHold

@@ -11,6 +11,19 @@ import (
 // Describe asks the sandbox, which wakes its sprite. One that is not whole yet is
 // creating.
 func (p *Provider) Describe(ctx context.Context, ref berth.SandboxRef) (berth.SandboxState, error) {
+	if m := p.making(ref.ID); m != nil {
+		if m.active() {
+			return m.creating(), nil
+		}
+		p.told(ref.ID, m)
+		if m.err != nil || m.state.Status == berth.SandboxFailed {
+			return m.state, m.err
+		}
+	}
+	return p.describe(ctx, ref)
+}
+
+func (p *Provider) describe(ctx context.Context, ref berth.SandboxRef) (berth.SandboxState, error) {
 	state, err := p.Sandboxes.Describe(ctx, ref)
 	if err != nil || state.Status != berth.SandboxGone {
 		return p.dressed(ref, state), err
@@ -82,6 +95,9 @@ func (p *Provider) Start(ctx context.Context, ref berth.SandboxRef) (berth.Sandb
 // Destroy deletes a sprite that was made for the sandbox. From one that exists it
 // takes the sandbox away and leaves the rest as it is.
 func (p *Provider) Destroy(ctx context.Context, ref berth.SandboxRef) error {
+	if err := p.abandon(ctx, ref.ID); err != nil {
+		return err
+	}
 	give, err := p.take(ctx, ref.ID)
 	if err != nil {
 		return err
@@ -185,7 +201,7 @@ func (p *Provider) listed(ctx context.Context, s spritesapi.Sprite, id berth.San
 	if s.Status != spritesapi.Running {
 		return known
 	}
-	state, err := p.Describe(ctx, berth.SandboxRef{ID: id, Ref: s.Name})
+	state, err := p.describe(ctx, berth.SandboxRef{ID: id, Ref: s.Name})
 	if err != nil || state.Status == berth.SandboxGone {
 		return known // the sweeper must hear of it all the same
 	}

@@ -19,8 +19,12 @@ type Provider struct {
 	config Config
 	api    *spritesapi.Client
 
-	mu    sync.Mutex // guards turns
-	turns map[berth.SandboxID]*turn
+	work sync.WaitGroup // of makings
+
+	mu      sync.Mutex // guards all below
+	turns   map[berth.SandboxID]*turn
+	makings map[berth.SandboxID]*making
+	over    bool
 }
 
 // turn lets one caller at a time change a sandbox.
@@ -49,14 +53,22 @@ func New(config Config) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Provider{config: config, api: api, turns: map[berth.SandboxID]*turn{}}
+	p := &Provider{config: config, api: api, turns: map[berth.SandboxID]*turn{}, makings: map[berth.SandboxID]*making{}}
 	p.Sandboxes = relay.New(relay.Config{Dial: p.dial, Streams: true, Clock: config.Clock})
 	return p, nil
 }
 
-// Close lets go of all connections. The sandboxes go on.
+// Close lets go of all connections. The sandboxes go on, and those that are being
+// made are left for another process.
 func (p *Provider) Close() error {
+	p.mu.Lock()
+	p.over = true
+	for _, m := range p.makings {
+		m.cancel()
+	}
+	p.mu.Unlock()
 	err := p.Sandboxes.Close()
+	p.work.Wait()
 	p.api.Close()
 	return err
 }

@@ -14,7 +14,8 @@ import (
 const cleanupLimit = time.Minute
 
 // Provision makes the sandbox, or goes on where an earlier call stopped: each step
-// looks at what is there. The sprite, or the mark on one that exists, comes before
+// looks at what is there. It returns when that is done, or after a moment with a
+// sandbox that is creating. The sprite, or the mark on one that exists, comes before
 // everything else, so that nothing is ever unowned. What passes by itself is
 // returned as an error and left for the next call; everything else is taken away.
 func (p *Provider) Provision(ctx context.Context, spec berth.SandboxSpec) (berth.SandboxState, error) {
@@ -22,19 +23,38 @@ func (p *Provider) Provision(ctx context.Context, spec berth.SandboxSpec) (berth
 	if err != nil {
 		return berth.SandboxState{}, err
 	}
-	give, err := p.take(ctx, spec.ID)
+	m, err := p.begin(pl)
 	if err != nil {
 		return berth.SandboxState{}, err
 	}
+	timer := time.NewTimer(p.config.Moment)
+	defer timer.Stop()
+	select {
+	case <-m.done:
+		p.told(spec.ID, m)
+		return m.state, m.err
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return m.creating(), nil
+}
+
+// makeOrRemove is the whole work of a sandbox that is being made.
+func (p *Provider) makeOrRemove(ctx context.Context, m *making) (berth.SandboxState, error) {
+	pl := m.plan
+	give, err := p.take(ctx, pl.spec.ID)
+	if err != nil {
+		return berth.SandboxState{}, interrupted(ctx, err)
+	}
 	defer give()
-	state, err := p.make(ctx, pl)
+	state, err := p.make(ctx, m)
 	if err == nil && state.Status != berth.SandboxFailed || passes(ctx, err) {
-		return p.dressed(pl.ref(), state), err
+		return p.dressed(pl.ref(), state), interrupted(ctx, err)
 	}
 	clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupLimit)
 	defer cancel()
 	if left := p.remove(clean, pl.ref(), pl.own); left != nil {
-		p.config.Logger.WarnContext(ctx, "a sandbox that could not be made is left for the sweeper", "sandbox", string(spec.ID), "error", left)
+		p.config.Logger.WarnContext(ctx, "a sandbox that could not be made is left for the sweeper", "sandbox", string(pl.spec.ID), "error", left)
 	}
 	return p.dressed(pl.ref(), state), err
 }
@@ -50,12 +70,18 @@ func passes(ctx context.Context, err error) bool {
 	return ctx.Err() != nil
 }
 
-func (p *Provider) make(ctx context.Context, pl plan) (berth.SandboxState, error) {
-	claim := p.borrow
+func (p *Provider) make(ctx context.Context, m *making) (berth.SandboxState, error) {
+	pl, claim := m.plan, p.borrow
 	if pl.own {
 		claim = p.create
 	}
+	if err := m.begins("claiming the sprite"); err != nil {
+		return berth.SandboxState{}, err
+	}
 	if err := claim(ctx, pl); err != nil {
+		return berth.SandboxState{}, err
+	}
+	if err := m.begins("preparing the sprite"); err != nil {
 		return berth.SandboxState{}, err
 	}
 	home, reason, err := p.equip(ctx, pl)

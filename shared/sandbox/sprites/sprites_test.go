@@ -42,7 +42,7 @@ func token(context.Context) (berth.SecretValue, error) {
 func configOf(t testing.TB, s *spritestest.Server) sprites.Config {
 	t.Helper()
 	return sprites.Config{
-		URL: s.URL, Token: token, Installation: installation, Hold: 2 * time.Second, Guest: guestFor(t),
+		URL: s.URL, Token: token, Installation: installation, Hold: 2 * time.Second, Moment: time.Minute, Guest: guestFor(t),
 		Pace: spritesapi.Pace{FirstPause: 5 * time.Millisecond, Call: 20 * time.Second},
 	}
 }

@@ -30,6 +30,8 @@ type Fault struct {
 	After bool
 	// Cut ends the connection in place of an answer.
 	Cut bool
+	// Late is when the usual answer begins, in place of all above.
+	Late time.Duration
 }
 
 // ExecFault is how a session goes wrong.
@@ -132,6 +134,9 @@ func (s *Server) route(pattern string, answer http.HandlerFunc) http.HandlerFunc
 		switch {
 		case r.Header.Get("Authorization") != "Bearer "+token:
 			refuse(w, http.StatusUnauthorized, "unauthorized", "invalid token")
+		case fault != nil && fault.Late > 0:
+			time.Sleep(fault.Late)
+			answer(w, r)
 		case fault != nil:
 			if fault.After {
 				answer(httptest.NewRecorder(), r)
