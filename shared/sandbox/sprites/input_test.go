@@ -172,7 +172,7 @@ func TestASpriteWithoutTheMarkIsNeverTouched(t *testing.T) {
 	if state, err := p.Describe(t.Context(), ref); err != nil || state.Status != berth.SandboxGone {
 		t.Errorf("Describe = %+v, %v", state, err)
 	}
-	w.check(t, "none")
+	w.check(t, sandboxtest.NewID())
 }
 
 func TestAWorkspaceThatCannotBeUsedIsToldAndLeavesNothing(t *testing.T) {
