@@ -38,8 +38,9 @@ type call struct {
 	// changes says that the server refuses it while the thing is changing, and
 	// that it is to be repeated then.
 	changes bool
-	// starting says that the sandbox may be just about to answer.
-	starting bool
+	// starting says that the sandbox may be just about to answer, and absent that
+	// even its address may not be known yet.
+	starting, absent bool
 }
 
 // get is a call that may be repeated at will.
@@ -88,6 +89,9 @@ func (c *Client) decode(k call, header http.Header, body []byte, out any) error 
 			return &failure{kind: passing, err: c.unavailable(k, "answers something that is not JSON: is the URL right?", nil)}
 		}
 		return &failure{kind: final, err: c.unavailable(k, "answers JSON of a form that this berth does not know", err)}
+	}
+	if whole, ok := out.(interface{ isWhole() bool }); ok && !whole.isWhole() {
+		return &failure{kind: passing, err: c.unavailable(k, "answers without what was asked for", nil)}
 	}
 	return nil
 }

@@ -119,6 +119,74 @@ func TestPassingFaultsAreTriedAgain(t *testing.T) {
 	}
 }
 
+// What a list leaves out would count as gone, a sandbox without an id as somebody
+// else's, and a script without its end as one that succeeded.
+func TestHalfAnAnswerIsNone(t *testing.T) {
+	t.Parallel()
+	for _, answer := range []string{
+		`null`, `{}`, `{"state":"started"}`, `{"items":null}`, `{"items":[{}]}`, `{"items":[{"id":"x"}],"nextCursor":"a"}`, `{"result":"ok"}`, `{"statusCode":500}`,
+	} {
+		t.Run(answer, func(t *testing.T) {
+			t.Parallel()
+			url, _ := serve(t, says(200, answer))
+			c, _ := client(t, url)
+			toolbox, err := c.Toolbox(t.Context(), daytonaapi.Sandbox{ID: "x", ToolboxProxyURL: url})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for call, err := range map[string]error{
+				"FindSandbox":    second(c.FindSandbox(t.Context(), "x")),
+				"CreateSandbox":  second(c.CreateSandbox(t.Context(), daytonaapi.NewSandbox{Name: "n"})),
+				"FindSnapshot":   second(c.FindSnapshot(t.Context(), "x")),
+				"CreateSnapshot": second(c.CreateSnapshot(t.Context(), daytonaapi.NewSnapshot{Name: "n"})),
+				"ListSandboxes":  second(c.ListSandboxes(t.Context(), nil)),
+				"Execute":        second(toolbox.Execute(t.Context(), "true", time.Second)),
+			} {
+				if berth.CodeOf(err) != berth.CodeUnavailable {
+					t.Errorf("%s: %v, want unavailable", call, err)
+				}
+			}
+		})
+	}
+}
+
+func TestListsWithoutAnEndAreGivenUp(t *testing.T) {
+	t.Parallel()
+	n := new(atomic.Int64)
+	url, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		says(200, fmt.Sprintf(`{"items":[{"id":"x"}],"nextCursor":"%d","totalPages":1000000}`, n.Add(1)%3))(w, r)
+	})
+	c, _ := client(t, url)
+	for call, err := range map[string]error{
+		"ListSandboxes": second(c.ListSandboxes(t.Context(), nil)), "ListSnapshots": second(c.ListSnapshots(t.Context(), "berth-")),
+	} {
+		if berth.CodeOf(err) != berth.CodeUnavailable || !strings.Contains(err.Error(), "has no end") {
+			t.Errorf("%s: %v, want unavailable", call, err)
+		}
+	}
+}
+
+func TestAToolboxWhoseAddressIsNotKnownYetIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	url, asked := serve(t, says(404, `{"message":"sandbox not found"}`), says(404, ""), says(200, `{"version":"1"}`))
+	c, _ := client(t, url)
+	toolbox, err := c.Toolbox(t.Context(), daytonaapi.Sandbox{ID: "x", ToolboxProxyURL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, err := toolbox.Version(t.Context()); err != nil || v != "1" || asked.Load() != 3 {
+		t.Errorf("Version = %q, %v after %d requests", v, err, asked.Load())
+	}
+	url, _ = serve(t, says(404, `{"message":"sandbox not found"}`))
+	c, _ = client(t, url)
+	if toolbox, err = c.Toolbox(t.Context(), daytonaapi.Sandbox{ID: "x", ToolboxProxyURL: url}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := toolbox.Version(t.Context()); berth.CodeOf(err) != berth.CodeUnavailable {
+		t.Errorf("Version of none: %v, want unavailable", err)
+	}
+}
+
 func TestWhatMayHaveHappenedIsNotAskedAgain(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]http.HandlerFunc{
@@ -150,10 +218,13 @@ func second[T any](_ T, err error) error { return err }
 func TestAServersWishToBeLeftAloneIsHonouredWithinBounds(t *testing.T) {
 	t.Parallel()
 	for name, header := range map[string][]string{
-		"in seconds":            {"Retry-After", "7"},
-		"of a limit":            {"Retry-After-sandbox-create", "7"},
-		"as a date":             {"Retry-After", "Mon, 30 Nov 2026 12:00:07 GMT"},
-		"nonsense, and nothing": {"Retry-After", "soon"},
+		"in seconds":                    {"Retry-After", "7"},
+		"of a limit":                    {"Retry-After-sandbox-create", "7"},
+		"as a date":                     {"Retry-After", "Mon, 30 Nov 2026 12:00:07 GMT", "Date", "Mon, 30 Nov 2026 12:00:00 GMT"},
+		"by a clock that is far ahead":  {"Retry-After", "Mon, 30 Nov 2026 18:00:07 GMT", "Date", "Mon, 30 Nov 2026 18:00:00 GMT"},
+		"by a clock that is far behind": {"Retry-After", "Mon, 30 Nov 2026 02:00:07 GMT", "Date", "Mon, 30 Nov 2026 02:00:00 GMT"},
+		"of several limits":             {"Retry-After-authenticated", "1", "Retry-After-sandbox-create", "7", "Retry-After", "2"},
+		"nonsense, and nothing":         {"Retry-After", "soon"},
 	} {
 		url, _ := serve(t, says(429, "", header...), says(200, started))
 		c, k := client(t, url)

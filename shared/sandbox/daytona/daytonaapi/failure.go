@@ -110,6 +110,8 @@ func (c *Client) refused(ctx context.Context, k call, resp *http.Response) *fail
 		f := fail(final, berth.CodeForbidden)
 		f.err.Remediation = "The key needs write:sandboxes, delete:sandboxes, write:snapshots and delete:snapshots, and an organization that is not suspended."
 		return f
+	case status == http.StatusNotFound && k.absent:
+		return fail(starting, berth.CodeUnavailable)
 	case status == http.StatusNotFound:
 		return fail(final, berth.CodeNotFound)
 	case status == http.StatusTooManyRequests:

@@ -93,18 +93,21 @@ func (c *Client) repeat(ctx context.Context, k call, try func(context.Context) e
 }
 
 // retryAfter reads the header, in seconds or as a date, also with the name of the
-// limit behind it.
-func retryAfter(h http.Header, now time.Time) time.Duration {
+// limit behind it; of several the longest. A date is meant by the server's clock,
+// which its answer tells.
+func retryAfter(h http.Header, now time.Time) (longest time.Duration) {
+	if date, err := http.ParseTime(h.Get("Date")); err == nil {
+		now = date
+	}
 	for name, values := range h {
 		if name != "Retry-After" && !strings.HasPrefix(name, "Retry-After-") || len(values) == 0 {
 			continue
 		}
 		if seconds, err := strconv.ParseFloat(strings.TrimSpace(values[0]), 64); err == nil && seconds >= 0 && seconds < 1e6 {
-			return time.Duration(seconds * float64(time.Second))
-		}
-		if at, err := http.ParseTime(values[0]); err == nil && at.After(now) {
-			return at.Sub(now)
+			longest = max(longest, time.Duration(seconds*float64(time.Second)))
+		} else if at, err := http.ParseTime(values[0]); err == nil {
+			longest = max(longest, at.Sub(now))
 		}
 	}
-	return 0
+	return longest
 }

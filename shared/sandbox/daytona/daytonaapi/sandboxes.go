@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
+
+	"github.com/berth-dev/berth/shared/berth"
 )
 
 // State is where a sandbox stands. There are more than are named here; a value
@@ -63,6 +66,8 @@ type Sandbox struct {
 	ToolboxProxyURL    string            `json:"toolboxProxyUrl"`
 }
 
+func (s *Sandbox) isWhole() bool { return s.ID != "" }
+
 // Created is the time of creation; zero when the server does not say.
 func (s Sandbox) Created() time.Time {
 	at, err := time.Parse(time.RFC3339, s.CreatedAt)
@@ -93,31 +98,54 @@ func (c *Client) FindSandbox(ctx context.Context, idOrName string) (s Sandbox, e
 	return s, err
 }
 
-// ListSandboxes returns all that carry labels. The list may lag behind.
+const (
+	pageSize = 200
+	maxPages = 500 // a list that goes on for longer has no end
+)
+
+// sandboxPage is one of a list.
+type sandboxPage struct {
+	Items      []Sandbox `json:"items"`
+	NextCursor *string   `json:"nextCursor"`
+}
+
+func (p *sandboxPage) isWhole() bool {
+	return p.Items != nil && !slices.ContainsFunc(p.Items, func(s Sandbox) bool { return s.ID == "" })
+}
+
+// ListSandboxes returns all that carry labels, or an error: what a list leaves out
+// would be taken for gone. It may lag behind. Error: unavailable for a list without
+// an end.
 func (c *Client) ListSandboxes(ctx context.Context, labels map[string]string) ([]Sandbox, error) {
 	filter, err := json.Marshal(labels)
 	if err != nil {
 		return nil, err
 	}
 	var all []Sandbox
-	for cursor := ""; ; {
-		query := url.Values{"labels": {string(filter)}, "limit": {"200"}, "includeErroredDeleted": {"true"}}
+	cursor := ""
+	for range maxPages {
+		query := url.Values{"labels": {string(filter)}, "limit": {strconv.Itoa(pageSize)}, "includeErroredDeleted": {"true"}}
 		if cursor != "" {
 			query.Set("cursor", cursor)
 		}
-		var page struct {
-			Items      []Sandbox `json:"items"`
-			NextCursor *string   `json:"nextCursor"`
-		}
+		var page sandboxPage
 		if err := c.exchange(ctx, get("/sandbox", query), &page); err != nil {
 			return nil, err
 		}
 		all = append(all, page.Items...)
-		if page.NextCursor == nil || *page.NextCursor == "" || *page.NextCursor == cursor {
+		if page.NextCursor == nil || *page.NextCursor == "" {
 			return all, nil
+		}
+		if *page.NextCursor == cursor {
+			break
 		}
 		cursor = *page.NextCursor
 	}
+	return nil, c.endless("sandboxes")
+}
+
+func (c *Client) endless(of string) error {
+	return berth.Errorf(berth.CodeUnavailable, "the list of %s of Daytona at %s has no end", of, c.base.Host)
 }
 
 // DeleteSandbox is repeated while the sandbox is changing. Error: not_found.

@@ -51,6 +51,8 @@ type Snapshot struct {
 	UpdatedAt   time.Time     `json:"updatedAt"`
 }
 
+func (s *Snapshot) isWhole() bool { return s.ID != "" }
+
 func snapshotPath(idOrName string) string { return "/snapshots/" + url.PathEscape(idOrName) }
 
 // CreateSnapshot is sent once, as CreateSandbox. Error: conflict for a name that
@@ -66,15 +68,16 @@ func (c *Client) FindSnapshot(ctx context.Context, idOrName string) (s Snapshot,
 	return s, err
 }
 
-// ListSnapshots returns all whose name holds part.
+// ListSnapshots returns all whose name holds part. Error: unavailable for a list
+// without an end.
 func (c *Client) ListSnapshots(ctx context.Context, part string) ([]Snapshot, error) {
 	var all []Snapshot
-	for page := 1; ; page++ {
+	for page := 1; page <= maxPages; page++ {
 		var got struct {
 			Items      []Snapshot `json:"items"`
 			TotalPages int        `json:"totalPages"`
 		}
-		query := url.Values{"name": {part}, "limit": {"200"}, "page": {strconv.Itoa(page)}}
+		query := url.Values{"name": {part}, "limit": {strconv.Itoa(pageSize)}, "page": {strconv.Itoa(page)}}
 		if err := c.exchange(ctx, get("/snapshots", query), &got); err != nil {
 			return nil, err
 		}
@@ -83,6 +86,7 @@ func (c *Client) ListSnapshots(ctx context.Context, part string) ([]Snapshot, er
 			return all, nil
 		}
 	}
+	return nil, c.endless("snapshots")
 }
 
 // ActivateSnapshot takes an id. It is refused for ten minutes after a

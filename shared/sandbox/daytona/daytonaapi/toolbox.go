@@ -45,11 +45,11 @@ func (t *Toolbox) call(method, path string) call {
 	return call{base: t.base, method: method, path: path, starting: true}
 }
 
-// Version answers once the toolbox does. The proxy may answer 400 and 502 for
+// Version answers once the toolbox does. The proxy may answer 400, 404 and 502 for
 // some seconds after a start; this waits for it.
 func (t *Toolbox) Version(ctx context.Context) (string, error) {
 	k := t.call(http.MethodGet, "/version")
-	k.again = true
+	k.again, k.absent = true, true
 	var v struct {
 		Version string `json:"version"`
 	}
@@ -73,8 +73,8 @@ func (t *Toolbox) HomeDir(ctx context.Context) (string, error) {
 
 // Executed is the end of a short command; Result is its output and errors, mixed.
 type Executed struct {
-	ExitCode int    `json:"exitCode"`
-	Result   string `json:"result"`
+	ExitCode int
+	Result   string
 }
 
 // Execute runs a script of bash that is over soon, and may run twice. Its output
@@ -88,9 +88,21 @@ func (t *Toolbox) Execute(ctx context.Context, script string, limit time.Duratio
 		Command string `json:"command"`
 		Timeout int    `json:"timeout"`
 	}{script, max(1, int(limit/time.Second))}
-	err = t.client.exchange(ctx, k, &e)
+	var end ended
+	err = t.client.exchange(ctx, k, &end)
+	if err == nil {
+		e = Executed{*end.ExitCode, end.Result}
+	}
 	return e, err
 }
+
+// ended is an answer that may leave out how the script ended, which is not 0 then.
+type ended struct {
+	ExitCode *int   `json:"exitCode"`
+	Result   string `json:"result"`
+}
+
+func (e *ended) isWhole() bool { return e.ExitCode != nil }
 
 // Upload writes a file whole, as the sandbox's user, and makes its folders. The
 // route is the one that old and new toolboxes share. The file is not there in
