@@ -82,7 +82,21 @@ func (f *fake) routeSandboxes(mux *http.ServeMux) {
 	one("POST /api/v1/sandboxes/{id}/preview", func(w http.ResponseWriter, r *http.Request, s *berth.Sandbox) {
 		var req berth.PreviewRequest
 		f.body(r, &req)
-		answer(w, 200, berth.PreviewAccess{Sandbox: s.ID, Port: req.Port, URL: f.previewURL, Ticket: f.ticket})
+		f.previewAsked = append(f.previewAsked, req)
+		access := berth.PreviewAccess{Sandbox: s.ID, Port: req.Port}
+		switch {
+		case f.previewURL != "" && req.As != berth.PreviewTicket:
+			access.URL = f.previewURL
+		case req.As == berth.PreviewURL:
+			problemf(berth.CodeUnsupported, "the host has no public URL").write(w)
+			return
+		default:
+			access.Ticket = f.ticket
+			if f.tickets != nil {
+				access.Ticket = f.tickets()
+			}
+		}
+		answer(w, 200, access)
 	})
 	one("POST /api/v1/sandboxes/{id}/commands", func(w http.ResponseWriter, r *http.Request, s *berth.Sandbox) {
 		c := &fakeCommand{eof: make(chan struct{})}

@@ -39,9 +39,11 @@ type fake struct {
 	runRequest   berth.RunRequest
 	plan         fakeRun // what the next run is to do
 	preflight    berth.Preflight
-	sshLine      string        // how a shell is opened
-	previewURL   string        // how a port is reached
-	ticket       *berth.Ticket // or else with this
+	sshLine      string               // how a shell is opened
+	previewURL   string               // how a port is reached
+	ticket       *berth.Ticket        // or else with this
+	tickets      func() *berth.Ticket // instead of ticket
+	previewAsked []berth.PreviewRequest
 	refuse       func(method, path string) *problem
 }
 

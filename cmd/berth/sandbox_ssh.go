@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/client"
 	"github.com/berth-dev/berth/shared/terminal"
 	"github.com/berth-dev/berth/shared/tunnel"
 )
@@ -33,11 +34,7 @@ Exit status: the shell's own; 125 berth itself failed or the shell was lost.`,
 		Annotations:       map[string]string{passThrough: "yes"},
 		ValidArgsFunction: firstOnly(a.completeReadySandboxes),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			life, err := span("ttl", ttl)
-			if err != nil {
-				return err
-			}
-			return a.sandboxSSH(cmd.Context(), args[0], life, asJSON)
+			return a.sandboxSSH(cmd.Context(), args[0], ttl, asJSON)
 		},
 	}
 	cmd.Flags().StringVar(&ttl, "ttl", "", "let what is opened be used to get in for this `time`, such as 30m (default: the provider's own)")
@@ -45,42 +42,35 @@ Exit status: the shell's own; 125 berth itself failed or the shell was lost.`,
 	return cmd
 }
 
-func (a *app) sandboxSSH(ctx context.Context, arg string, ttl berth.Duration, asJSON bool) error {
-	c, err := a.connect()
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	sandbox, err := findSandbox(ctx, c, arg)
-	if err != nil {
-		return err
-	}
-	req := berth.ShellRequest{Terminal: a.terminalName(), TTL: ttl}
-	in, onTerminal := a.stdin.(*os.File)
-	if onTerminal = onTerminal && terminal.Is(a.stdin); onTerminal {
-		req.Window = windowOf(in)
-	}
-	access, err := c.OpenShell(ctx, sandbox.ID, req)
-	switch {
-	case err != nil:
-		return err
-	case asJSON:
-		return a.printJSON(access)
-	case access.Command != "":
-		return a.runSSH(ctx, access.Command)
-	case access.Ticket == nil:
-		return berth.Errorf(berth.CodeInternal, "the server opened neither a command line nor a ticket")
-	case !onTerminal:
-		return &berth.Error{
-			Code: berth.CodeInvalid, Message: "standard input is no terminal",
-			Remediation: "run commands from a pipe or a script with `berth exec " + string(sandbox.ID) + " -- bash`",
+func (a *app) sandboxSSH(ctx context.Context, arg, ttl string, asJSON bool) error {
+	return a.enter(ctx, arg, ttl, func(c *client.Client, id berth.SandboxID, ttl berth.Duration) error {
+		req := berth.ShellRequest{Terminal: a.terminalName(), TTL: ttl}
+		in, onTerminal := a.stdin.(*os.File)
+		if onTerminal = onTerminal && terminal.Is(a.stdin); onTerminal {
+			req.Window = windowOf(in)
 		}
-	}
-	stream, err := tunnel.Dial(ctx, *access.Ticket)
-	if err != nil {
-		return err
-	}
-	return a.attachShell(ctx, in, stream)
+		access, err := c.OpenShell(ctx, id, req)
+		switch {
+		case err != nil:
+			return err
+		case asJSON:
+			return a.printJSON(access)
+		case access.Command != "":
+			return a.runSSH(ctx, access.Command)
+		case access.Ticket == nil:
+			return berth.Errorf(berth.CodeInternal, "the server opened neither a command line nor a ticket")
+		case !onTerminal:
+			return &berth.Error{
+				Code: berth.CodeInvalid, Message: "standard input is no terminal",
+				Remediation: "run commands from a pipe or a script with `berth exec " + string(id) + " -- bash`",
+			}
+		}
+		stream, err := tunnel.Dial(ctx, *access.Ticket)
+		if err != nil {
+			return err
+		}
+		return a.attachShell(ctx, in, stream)
+	})
 }
 
 // terminalName is TERM, where it can be one.

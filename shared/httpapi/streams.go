@@ -22,8 +22,8 @@ func streamOperations() []operation {
 		}, (*API).openShell),
 		op("open-preview", spec{
 			summary: "Open a way to a port",
-			description: "Answers a URL for browsers where the provider has one. Otherwise a ticket for any number of connections within ten minutes, each a WebSocket as for a shell. " +
-				"Whoever has the answer may open the port.",
+			description: "Answers a URL for browsers where the provider has one, or the sandbox's host a public URL; that of a host lets in the browser that opens it first, within ten minutes. " +
+				"Otherwise, and as a ticket, a ticket for any number of connections within ten minutes, each a WebSocket as for a shell. Whoever has the answer may open the port.",
 			takes: berth.PreviewRequest{}, example: map[string]any{"port": 8080}, codes: codes,
 		}, (*API).openPreview),
 		op("carry-stream", spec{
