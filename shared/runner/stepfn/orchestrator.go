@@ -69,7 +69,9 @@ func (o *Orchestrator) Start(ctx context.Context, id berth.ExecutionID, input []
 }
 
 // Stop aborts an execution; one that has ended, or is not known, stays as it is.
-// A task of it that is running is not waited for. Error: unavailable.
+// A task of it that is running is not waited for, and Describe shows the stop a
+// little later: the service's answers to it are eventually consistent (API
+// reference of DescribeExecution). Error: unavailable.
 func (o *Orchestrator) Stop(ctx context.Context, id berth.ExecutionID, cause string) error {
 	doing := "stopping execution " + string(id)
 	_, err := o.client.StopExecution(ctx, &sfn.StopExecutionInput{

@@ -90,6 +90,7 @@ func startsOnceAnswersOnceAndStops(t *testing.T, e *emulator.Emulator) {
 	for range 2 {
 		check("Stop", o.Stop(t.Context(), "run-2", "enough"))
 	}
+	machine.Ended(t, "run-2") // the service shows a stop when it has come to it
 	x, err := o.Describe(t.Context(), "run-2")
 	if err != nil || x.Status != berth.ExecutionAborted || x.Cause != "enough" || x.StartedAt.IsZero() || x.EndedAt.IsZero() {
 		t.Errorf("after Stop it is %+v, %v", x, err)
