@@ -2,6 +2,8 @@ package daytona
 
 import (
 	"context"
+	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -40,9 +42,23 @@ func (p *Provider) OpenShell(ctx context.Context, ref berth.SandboxRef, ttl time
 	if err != nil {
 		return "", err
 	}
-	// It is shown to people, who run it: it has to be a command line of ssh and nothing else.
-	words := strings.Fields(access.Command)
-	if len(words) < 2 || words[0] != "ssh" || strings.ContainsAny(access.Command, ";&|<>`$(){}\\'\"\n\r") {
+	return sshCommand(access.Command)
+}
+
+var (
+	sshDestination = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:+=-]*@[A-Za-z0-9][A-Za-z0-9.-]*$`)
+	sshPort        = regexp.MustCompile(`^[0-9]{1,5}$`)
+)
+
+// sshCommand is a command line of ssh, in the form that Daytona gives. People run
+// it: it must have a destination, at most a port, and no option that runs something.
+func sshCommand(line string) (string, error) {
+	words := strings.Fields(line)
+	rest := words[min(1, len(words)):]
+	if len(rest) == 3 && rest[0] == "-p" && sshPort.MatchString(rest[1]) {
+		rest = rest[2:]
+	}
+	if len(words) < 2 || words[0] != "ssh" || len(rest) != 1 || !sshDestination.MatchString(rest[0]) {
 		return "", berth.Errorf(berth.CodeUnavailable, "Daytona's answer has no command line of ssh")
 	}
 	return strings.Join(words, " "), nil
@@ -58,11 +74,15 @@ func (p *Provider) Preview(ctx context.Context, ref berth.SandboxRef, port int, 
 	if err != nil {
 		return "", err
 	}
-	url, err := p.client.SignedPreviewURL(ctx, s.ID, port, within(ttl, usualPreview, time.Second))
-	if err == nil && !strings.HasPrefix(url, "http") {
-		err = berth.Errorf(berth.CodeUnavailable, "Daytona's answer has no URL of the port")
+	address, err := p.client.SignedPreviewURL(ctx, s.ID, port, within(ttl, usualPreview, time.Second))
+	if err != nil {
+		return "", err
 	}
-	return url, err
+	// It is shown to people, who open it.
+	if u, err := url.Parse(address); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil {
+		return "", berth.Errorf(berth.CodeUnavailable, "Daytona's answer has no URL of the port")
+	}
+	return address, nil
 }
 
 // Snapshot keeps the sandbox's file system as a snapshot of that name, which is

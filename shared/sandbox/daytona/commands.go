@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/sandbox/daytona/daytonaapi"
 )
 
 const (
@@ -14,29 +15,50 @@ const (
 )
 
 // ReadOutput returns whole frames from offset and waits for them up to wait. A
-// sandbox that is started and has not answered for a long time has lost its
-// commands.
+// sandbox of which Daytona says that it is started, and that has not answered for a
+// long time, has lost its commands.
 func (p *Provider) ReadOutput(ctx context.Context, ref berth.SandboxRef, id berth.CommandID, offset int64, limit int, wait time.Duration) (berth.Output, error) {
 	p.touch(ref.ID)
+	began := p.config.Clock.Now()
 	out, err := p.doer(ctx, ref).ReadOutput(ctx, ref, id, offset, limit, wait)
 	b := p.box(ref.ID)
-	now := p.config.Clock.Now()
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	if berth.CodeOf(err) != berth.CodeUnavailable {
-		b.silentSince = time.Time{}
+		b.heard()
 		return out, err
 	}
-	if b.silentSince.IsZero() {
-		b.silentSince = now
-	}
-	if now.Sub(b.silentSince) < p.config.Pace.Silence {
+	if b.silentFor(began, p.config.Clock.Now(), p.config.Pace.Silence) < p.config.Pace.Silence {
 		return out, err
+	}
+	s, findErr := p.find(ctx, ref)
+	switch {
+	case isNotFound(findErr):
+		return out, findErr
+	case findErr != nil || s.State != daytonaapi.Started:
+		return out, err // whatever is wrong, it is not this sandbox alone
 	}
 	p.config.Logger.Warn("a sandbox is lost", "sandbox", ref.ID, "error", err)
 	return berth.Output{Next: offset, Ended: true, Exit: &berth.Exit{
 		Code: -1, Reason: berth.ExitLost, Message: "the sandbox is lost: it has not answered for " + p.config.Pace.Silence.String(),
 	}}, nil
+}
+
+func (b *box) heard() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.silentSince = time.Time{}
+}
+
+// silentFor is for how long the sandbox has been asked in vain, with a question
+// that was put at began and has come to nothing now. While nobody asked for longer
+// than gap, it may have answered.
+func (b *box) silentFor(began, now time.Time, gap time.Duration) time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.silentSince.IsZero() || began.Sub(b.silentLast) > gap {
+		b.silentSince = now
+	}
+	b.silentLast = now
+	return now.Sub(b.silentSince)
 }
 
 // touch pushes Daytona's clock of the auto-stop forward, in the background and

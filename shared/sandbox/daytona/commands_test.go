@@ -147,6 +147,88 @@ func TestASandboxWhoseToolboxDiedIsLostAfterAWhile(t *testing.T) { // daytonaio/
 	}
 }
 
+// What is out of reach as a whole says nothing of one sandbox.
+func TestNothingIsLostWhileDaytonaItselfIsOutOfReach(t *testing.T) {
+	t.Parallel()
+	s := daytonatest.New(t, daytonatest.Config{})
+	c := config(t, s)
+	c.Pace.Relay, c.Pace.Patience, c.Pace.Silence = 100*time.Millisecond, 100*time.Millisecond, 300*time.Millisecond
+	p := open(t, c)
+	state := ready(t, p, spec(t))
+	if err := p.StartCommand(t.Context(), ref(state), berth.CommandSpec{ID: "c", Script: "echo x; exit 3"}); err != nil {
+		t.Fatal(err)
+	}
+	s.SetFault(func(*http.Request) daytonatest.Fault { return daytonatest.EmptyGateway })
+	s.CutStreams()
+	for began := time.Now(); time.Since(began) < 3*time.Second; {
+		out, err := p.ReadOutput(t.Context(), ref(state), "c", 0, 0, 10*time.Millisecond)
+		if out.Ended || berth.CodeOf(err) != berth.CodeUnavailable {
+			t.Fatalf("ReadOutput = %+v, %v, want unavailable", out, err)
+		}
+	}
+	s.SetFault(nil)
+	if got := readOnceItAnswers(t, p, ref(state), "c"); got.stdout != "x\n" || got.exit.Code != 3 {
+		t.Errorf("after that: %+v", got)
+	}
+}
+
+// Between two questions that came to nothing it may have answered for hours.
+func TestASandboxIsSilentOnlyWhileItIsAsked(t *testing.T) {
+	t.Parallel()
+	s := daytonatest.New(t, daytonatest.Config{})
+	c := config(t, s)
+	clock := &aheadClock{}
+	c.Clock = clock
+	c.Pace.Relay, c.Pace.Patience = 100*time.Millisecond, 100*time.Millisecond
+	p := open(t, c)
+	state := ready(t, p, spec(t))
+	if err := p.StartCommand(t.Context(), ref(state), berth.CommandSpec{ID: "c", Script: "echo x; exit 3"}); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		s.SetFault(func(r *http.Request) daytonatest.Fault {
+			if strings.HasPrefix(r.URL.Path, "/toolbox/") {
+				return daytonatest.EmptyGateway
+			}
+			return daytonatest.None
+		})
+		s.CutStreams()
+		out, err := p.ReadOutput(t.Context(), ref(state), "c", 0, 0, 10*time.Millisecond)
+		if out.Ended || berth.CodeOf(err) != berth.CodeUnavailable && err != nil {
+			t.Fatalf("ReadOutput = %+v, %v, want unavailable", out, err)
+		}
+		s.SetFault(nil)
+		clock.pass(30 * time.Minute)
+	}
+	if got := readOnceItAnswers(t, p, ref(state), "c"); got.stdout != "x\n" || got.exit.Code != 3 {
+		t.Errorf("after that: %+v", got)
+	}
+}
+
+// aheadClock is the system's, and may be put ahead.
+type aheadClock struct {
+	berth.SystemClock
+	ahead atomic.Int64
+}
+
+func (c *aheadClock) Now() time.Time { return c.SystemClock.Now().Add(time.Duration(c.ahead.Load())) }
+
+func (c *aheadClock) pass(d time.Duration) { c.ahead.Add(int64(d)) }
+
+// readOnceItAnswers reads a command whose sandbox is about to be in reach again.
+func readOnceItAnswers(t *testing.T, p *daytona.Provider, ref berth.SandboxRef, id berth.CommandID) result {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; {
+		_, err := p.ReadOutput(t.Context(), ref, id, 0, 0, 10*time.Millisecond)
+		if err == nil {
+			return readCommand(t, p, ref, id)
+		}
+		if berth.CodeOf(err) != berth.CodeUnavailable || time.Now().After(deadline) {
+			t.Fatalf("ReadOutput: %v", err)
+		}
+	}
+}
+
 func TestAStreamThatIsCutAgainAndAgainLosesNothing(t *testing.T) { // #4313: streams are reset after some time
 	t.Parallel()
 	s := daytonatest.New(t, daytonatest.Config{KillTrees: true})

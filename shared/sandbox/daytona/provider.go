@@ -105,6 +105,7 @@ type box struct {
 	used        time.Time // when it was asked for last
 	touched     time.Time // when the auto-stop was put off last
 	silentSince time.Time // when the sandbox was found not to answer
+	silentLast  time.Time // and when again
 }
 
 // live is a sandbox that is ready, as far as this process knows.

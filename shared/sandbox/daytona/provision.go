@@ -24,7 +24,8 @@ type making struct {
 	reason   *berth.Reason
 	err      error // of what may be tried again
 
-	builds, sandboxes int // how many of them failed so far
+	builds, sandboxes int  // how many of them failed so far
+	asksBuild         bool // that a build was asked for
 
 	mu     sync.Mutex // guards all below
 	asked  time.Time

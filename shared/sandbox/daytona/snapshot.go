@@ -111,6 +111,7 @@ func (m *making) buildSnapshot(ctx context.Context) (daytonaapi.Snapshot, error)
 	b := m.plan.build
 	n := daytonaapi.NewSnapshot{Name: m.plan.snapshot, CPU: b.cpu, Memory: b.memory, Disk: b.disk, RegionID: b.target}
 	n.BuildInfo.Dockerfile = b.dockerfile
+	m.asksBuild = true
 	s, err := m.provider.client.CreateSnapshot(ctx, n)
 	switch berth.CodeOf(err) {
 	case berth.CodeConflict, berth.CodeUnavailable:
@@ -140,7 +141,9 @@ func (m *making) afterFailedBuild(ctx context.Context, s daytonaapi.Snapshot) er
 	if m.plan.build == nil {
 		return unfitf(berth.ReasonProvisionFailed, "", describeFailed(s, ""))
 	}
-	before := s.CreatedAt.Before(recordedAt(m.plan.spec.ID)) // it failed for somebody else
+	// It failed for somebody else; what comes after our own question did not, whatever
+	// Daytona's clock says.
+	before := !m.asksBuild && s.CreatedAt.Before(recordedAt(m.plan.spec.ID))
 	if !before {
 		m.builds++
 	}

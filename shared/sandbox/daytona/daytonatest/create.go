@@ -119,7 +119,7 @@ func (s *Server) createSandbox(w http.ResponseWriter, r *http.Request) {
 	b := &sandbox{
 		server: s, id: newUUID(), name: in.Name, labels: in.Labels, snapshot: n.name, target: in.Target, blockAll: in.NetworkBlockAll,
 		allowList: in.NetworkAllowList, cpu: n.cpu, memory: n.memory, disk: n.disk, desired: "started",
-		autoStop: orElse(in.AutoStop, 15), autoDelete: orElse(in.AutoDelete, -1), created: now, updated: now, touched: now, listedAt: now.Add(s.config.ListLag),
+		autoStop: orElse(in.AutoStop, 15), autoDelete: orElse(in.AutoDelete, -1), created: now.Add(s.config.Skew), updated: now, touched: now, listedAt: now.Add(s.config.ListLag),
 	}
 	if b.name == "" {
 		b.name = b.id

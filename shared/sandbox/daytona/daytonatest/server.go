@@ -34,6 +34,8 @@ type Config struct {
 	KillTrees bool
 	// ListLag is how late the list of sandboxes is.
 	ListLag time.Duration
+	// Skew is how far the server's clock is ahead, where it tells times of creation.
+	Skew time.Duration
 	// MaxSandboxes is the organization's quota; 0 is none.
 	MaxSandboxes int
 }

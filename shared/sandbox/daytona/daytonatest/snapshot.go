@@ -137,7 +137,8 @@ func (s *Server) createSnapshot(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	now := time.Now()
-	n := &snapshot{id: newUUID(), name: in.Name, cpu: max(in.CPU, 1), memory: max(in.Memory, 1), disk: max(in.Disk, 3), created: now, updated: now}
+	n := &snapshot{id: newUUID(), name: in.Name, cpu: max(in.CPU, 1), memory: max(in.Memory, 1), disk: max(in.Disk, 3)}
+	n.created, n.updated = now.Add(s.config.Skew), now.Add(s.config.Skew)
 	states := []string{"pending", "building", "active"}
 	if in.BuildInfo != nil {
 		n.dockerfile = in.BuildInfo.Dockerfile
