@@ -115,7 +115,8 @@ func programName(b []byte) string {
 }
 
 // script is a command line that any shell takes: one word, without a newline and
-// without a single quote in it.
+// without a single quote in it. Nor has it a ! with a word behind it, which is
+// history to csh even there.
 func script(text string) string {
 	return "exec sh -c '" + strings.ReplaceAll(strings.TrimSpace(text), "\n", " ") + "'"
 }
@@ -195,7 +196,9 @@ func installScript(name, unpack string, size int) string {
 	return `umask 077; for d in ` + places + `; do
 mkdir "$d" 2>/dev/null; [ -d "$d" ] && [ ! -L "$d" ] && [ -O "$d" ] || continue;
 find "$d" -maxdepth 1 -name ".new-*" -mmin +30 -exec rm -f {} + 2>/dev/null;
-t="$d/.new-$$"; { echo "#!/bin/sh"; echo "exit 0"; } 2>/dev/null > "$t" || continue;
+f=$(df -Pk "$d" 2>/dev/null | { read -r x; read -r x x x f x; echo "$f"; });
+[ "$f" -lt ` + strconv.Itoa(size/1024+64) + ` ] 2>/dev/null && { echo "$d has no room"; continue; };
+t="$d/.new-$$"; printf "\043\041/bin/sh\nexit 0\n" 2>/dev/null > "$t" || continue;
 chmod 700 "$t"; if "$t" 2>/dev/null; then
 ` + unpack + ` > "$t"; if [ "$(wc -c < "$t")" -eq ` + strconv.Itoa(size) + ` ] && "$t" works >/dev/null && mv -f "$t" "$d/` + name + `";
 then echo ` + saysInstalled + `; else rm -f "$t"; echo "the program does not work in $d"; fi; exit 0; fi;

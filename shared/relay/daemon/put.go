@@ -21,9 +21,10 @@ type put struct {
 	mu     sync.Mutex // guards all below; held while a piece is written
 	upload wire.Upload
 	offset int64
-	file   json.RawMessage // the answer to its end
 	over   bool
-	timer  *time.Timer // gives it up
+	file   json.RawMessage // then, the answer to its end
+	err    error           // then, why it came to nothing
+	timer  *time.Timer     // gives it up
 }
 
 func (s *Server) doPut(ctx context.Context, m wire.Message) (any, error) {
@@ -41,7 +42,7 @@ func (s *Server) doPut(ctx context.Context, m wire.Message) (any, error) {
 		if p.Abort {
 			return nil, nil
 		}
-		return nil, berth.Errorf(berth.CodeUnavailable, "the write was interrupted for too long")
+		return nil, errPutLate
 	}
 	put.timer.Reset(putLimit)
 	put.mu.Lock()
@@ -51,19 +52,24 @@ func (s *Server) doPut(ctx context.Context, m wire.Message) (any, error) {
 		s.forget(p.Write)
 		return nil, s.abort(ctx, put)
 	case put.over:
-		return put.file, nil // its answer did not arrive
+		return put.ended() // its answer did not arrive
 	case m.Op == wire.OpPutPiece:
 		return nil, s.putPiece(ctx, put, p.Offset, m.Body)
 	}
-	file, err := s.forward(ctx, wire.OpCommit, put.upload, nil)
 	put.over = true
-	if err != nil {
-		s.forget(p.Write)
-		return nil, err
-	}
-	put.file = file
-	return file, nil
+	put.file, put.err = s.forward(ctx, wire.OpCommit, put.upload, nil)
+	return put.ended()
 }
+
+// ended is the answer to the end of a write, as often as it is asked for.
+func (p *put) ended() (any, error) {
+	if p.err != nil {
+		return nil, p.err
+	}
+	return p.file, nil
+}
+
+var errPutLate = berth.Errorf(berth.CodeUnavailable, "the write was interrupted for too long")
 
 func (s *Server) beginPut(ctx context.Context, m wire.Message) (any, error) {
 	agent, err := s.agent()
@@ -112,7 +118,7 @@ func (s *Server) abort(ctx context.Context, put *put) error {
 	if put.over {
 		return nil
 	}
-	put.over = true
+	put.over, put.err = true, errPutLate // for who has been waiting for it meanwhile
 	u := put.upload
 	u.Abort = true
 	_, err := s.forward(ctx, wire.OpCommit, u, nil)

@@ -59,7 +59,7 @@ const rootCheck = 2 * time.Second
 // outlive a daemon that is killed, and the next one takes them up.
 func Run(config Config) error {
 	if config.Logger == nil {
-		config.Logger = lineLogger{os.Stderr}
+		config.Logger = lineLogger{newLogFile(filepath.Join(config.Root, logName), os.Stderr)}
 	}
 	root, err := os.Open(config.Root)
 	if err != nil {
