@@ -141,6 +141,9 @@ type writerFunc func([]byte) (int, error)
 func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
 func TestARunOnAHostAgentOutlivesTheAgent(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a guest")
+	}
 	t.Parallel()
 	a := startHostAgent(t)
 	api, logged := serveWith(t, a.options(t))

@@ -35,6 +35,9 @@ const canary = `canary-9d1f'"$(id)\ x`
 
 func TestACredentialOpensAPrivateRepositoryAndStaysNowhere(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts many programs")
+	}
 	seen := &processes{word: []byte("canary-9d1f")}
 	s := gitservertest.Start(t, gitservertest.Options{TLS: true, User: "u", Password: canary, Wrap: seen.watch})
 	run := newClone(t, berth.Target{Origin: s.URL, Tag: gitservertest.AnnotatedTag})
@@ -128,6 +131,9 @@ func TestWithoutACredentialItsVariablesMeanNothing(t *testing.T) {
 
 func TestACredentialThatIsNotKnownEverywhereYetIsTriedAgain(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts many programs")
+	}
 	for name, c := range map[string]struct {
 		made   bool
 		unseen int32 // requests with the credential that are answered with 404

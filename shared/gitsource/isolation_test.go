@@ -52,6 +52,9 @@ func trap(t *testing.T) (env []string, sprung string) {
 
 func TestNoSettingOfTheImageOrUserReachesTheClone(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts many programs")
+	}
 	s := gitservertest.Start(t, gitservertest.Options{})
 	daemon := gitservertest.StartDaemon(t, gitservertest.Options{})
 	for _, origin := range []string{s.URL, daemon.URL} {
@@ -76,6 +79,9 @@ func TestNoSettingOfTheImageOrUserReachesTheClone(t *testing.T) {
 
 func TestWhatTheCloneLeavesIsAnOrdinaryRepository(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts many programs")
+	}
 	s := gitservertest.Start(t, gitservertest.Options{})
 	run := newClone(t, berth.Target{Origin: s.URL, Branch: gitservertest.OtherBranch})
 	run.run(t)
@@ -107,6 +113,9 @@ func TestWhatTheCloneLeavesIsAnOrdinaryRepository(t *testing.T) {
 
 func TestAWorkspaceOfAnotherUserIsCloned(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts many programs")
+	}
 	if os.Getuid() != 0 {
 		t.Skip("only root can give a folder away")
 	}
@@ -174,6 +183,9 @@ func TestAnImageWithoutAGoodGitSaysWhatToInstall(t *testing.T) {
 
 func TestBashGitAndFourProgramsAreEnough(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts many programs")
+	}
 	s := gitservertest.Start(t, gitservertest.Options{})
 	run := newClone(t, berth.Target{Origin: s.URL, SHA: s.OldSHA})
 	run.env = []string{"PATH=" + path(t, programs(t, "git")["git"])}

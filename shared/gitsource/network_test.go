@@ -43,6 +43,9 @@ func answer(status int) http.HandlerFunc {
 
 func TestAFailureOfTheNetworkIsTriedAgain(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts many programs")
+	}
 	for name, c := range map[string]struct {
 		suffix string
 		times  int32
@@ -116,6 +119,9 @@ func TestAServerThatIsNotThereIsANetworkFailure(t *testing.T) {
 
 func TestAServerOnAllAddressesIsReachedByAny(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts many programs")
+	}
 	for how, start := range map[string]func(testing.TB, gitservertest.Options) *gitservertest.Server{
 		"http": gitservertest.Start, "daemon": gitservertest.StartDaemon,
 	} {
@@ -131,6 +137,9 @@ func TestAServerOnAllAddressesIsReachedByAny(t *testing.T) {
 
 func TestADaemonThatHangsUpIsTriedAgain(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts many programs")
+	}
 	s := gitservertest.StartDaemon(t, gitservertest.Options{Flaky: 2})
 	run := newClone(t, berth.Target{Origin: s.URL})
 	run.run(t)
@@ -148,6 +157,9 @@ func TestADaemonThatHangsUpIsTriedAgain(t *testing.T) {
 
 func TestAGitThatDiesOfABrokenPipeIsTriedAgain(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts many programs")
+	}
 	s := gitservertest.Start(t, gitservertest.Options{})
 	whole, mark := programs(t, "git")["git"], filepath.Join(t.TempDir(), "mark")
 	fake := filepath.Join(t.TempDir(), "git")
@@ -166,6 +178,9 @@ func TestAGitThatDiesOfABrokenPipeIsTriedAgain(t *testing.T) {
 
 func TestACertificateThatIsNotTrustedSaysWhatToInstall(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts many programs")
+	}
 	s := gitservertest.Start(t, gitservertest.Options{TLS: true})
 	run := newClone(t, berth.Target{Origin: s.URL})
 	run.env = []string{"GIT_SSL_NO_VERIFY=1"}
@@ -178,6 +193,9 @@ func TestACertificateThatIsNotTrustedSaysWhatToInstall(t *testing.T) {
 
 func TestARedirectToAnotherProtocolIsNotFollowed(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts many programs")
+	}
 	plain := gitservertest.Start(t, gitservertest.Options{})
 	for name, tls := range map[string]bool{"from https to http": true, "from http to http": false} {
 		t.Run(name, func(t *testing.T) {
@@ -202,6 +220,9 @@ func TestARedirectToAnotherProtocolIsNotFollowed(t *testing.T) {
 
 func TestNamesAreNotTakenForMessages(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts many programs")
+	}
 	s := gitservertest.Start(t, gitservertest.Options{})
 	const name = "no-such-repository-certificate-timeout"
 	run := newClone(t, berth.Target{Origin: strings.Replace(s.URL, "repository", name, 1)})

@@ -10,8 +10,8 @@ import (
 	"github.com/berth-dev/berth/shared/gitsource/gitservertest"
 )
 
-// always are the servers that short tests use too.
-var always = map[string]bool{"http": true, "http of protocol 0": true}
+// always are the servers that short tests use too: the others differ in SHAs.
+var always = map[string]bool{"http": true}
 
 // wanted tells whether servers can differ in a case.
 func wanted(how string, target berth.Target) bool {
@@ -131,6 +131,9 @@ func TestAMissingRevisionIsNamedAndNothingTakesItsPlace(t *testing.T) {
 
 func TestACommitThatNoRefReachesIsFetchedOnlyWhereTheServerGivesIt(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts many programs")
+	}
 	s := gitservertest.Start(t, gitservertest.Options{Version0: true})
 	run := newClone(t, berth.Target{Origin: s.URL, SHA: s.Hidden})
 	run.run(t)
@@ -169,6 +172,9 @@ func TestASHAThatTheServerCertainlyLacksIsNotSearchedFor(t *testing.T) {
 
 func TestTheDepthIsHonoured(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts many programs")
+	}
 	s := gitservertest.Start(t, gitservertest.Options{})
 	for name, c := range map[string]struct {
 		target      berth.Target

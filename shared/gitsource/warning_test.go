@@ -10,6 +10,9 @@ import (
 
 func TestWhatIsNotFetchedIsToldOnce(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts many programs")
+	}
 	s := gitservertest.Start(t, gitservertest.Options{})
 	const (
 		modules = "warning: the code has submodules"
@@ -38,6 +41,9 @@ func TestWhatIsNotFetchedIsToldOnce(t *testing.T) {
 
 func TestALogOfACloneIsShort(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts many programs")
+	}
 	s := gitservertest.Start(t, gitservertest.Options{})
 	run := newClone(t, berth.Target{Origin: s.URL})
 	run.run(t)

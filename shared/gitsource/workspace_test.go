@@ -80,6 +80,9 @@ func TestALinkInTheWorkspaceIsNotFollowed(t *testing.T) {
 
 func TestACloneThatWasCutAnywhereIsMadeAgain(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts many programs")
+	}
 	s := gitservertest.Start(t, gitservertest.Options{})
 	for name, files := range map[string]map[string]string{
 		"before the mark":           {".git/": ""},
@@ -113,6 +116,9 @@ func TestACloneThatWasCutAnywhereIsMadeAgain(t *testing.T) {
 
 func TestAFileSystemsLostAndFoundIsNoContent(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts many programs")
+	}
 	s := gitservertest.Start(t, gitservertest.Options{})
 	run := newClone(t, berth.Target{Origin: s.URL})
 	run.write(t, "lost+found/x", "mine")
@@ -124,6 +130,9 @@ func TestAFileSystemsLostAndFoundIsNoContent(t *testing.T) {
 
 func TestACleanCloneOfTheSameOriginIsUpdated(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts many programs")
+	}
 	s := gitservertest.Start(t, gitservertest.Options{})
 	run := newClone(t, berth.Target{Origin: s.URL, SHA: s.OldSHA})
 	for _, step := range []struct {
@@ -169,6 +178,9 @@ func TestACleanCloneOfTheSameOriginIsUpdated(t *testing.T) {
 
 func TestLineEndsThatAttributesWouldChangeAreNoWork(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts many programs")
+	}
 	s := gitservertest.Start(t, gitservertest.Options{})
 	run := newClone(t, berth.Target{Origin: s.URL, Branch: gitservertest.LineEndBranch})
 	for range 2 {
@@ -187,6 +199,9 @@ func TestLineEndsThatAttributesWouldChangeAreNoWork(t *testing.T) {
 
 func TestWorkInACloneIsNotOverwritten(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts many programs")
+	}
 	s := gitservertest.Start(t, gitservertest.Options{})
 	for name, change := range map[string]func(*clone){
 		"a change":     func(c *clone) { c.write(t, "number", "mine") },
@@ -256,6 +271,9 @@ func (c *clone) kill(t *testing.T, when <-chan struct{}) {
 
 func TestACloneThatIsKilledInTheMiddleOfAPackIsMadeAgain(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts many programs")
+	}
 	var stalled atomic.Bool
 	half := make(chan struct{})
 	s := gitservertest.Start(t, gitservertest.Options{Wrap: func(whole http.Handler) http.Handler {
@@ -301,6 +319,9 @@ func (s *stall) Write(b []byte) (int, error) {
 
 func TestACloneThatIsKilledAtAnyMomentIsMadeAgain(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts many programs")
+	}
 	s := gitservertest.Start(t, gitservertest.Options{})
 	random := rand.New(rand.NewPCG(1, 2))
 	run := newClone(t, berth.Target{Origin: s.URL, Tag: gitservertest.AnnotatedTag})

@@ -11,6 +11,8 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
+	"io"
+	"log"
 	"math/big"
 	"net"
 	"net/http"
@@ -75,6 +77,7 @@ func (a *authority) engine() string {
 		w.Header().Set("Api-Version", "1.41")
 		w.Header().Set("Ostype", "linux")
 	}))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // of clients that it refuses
 	server.TLS = &tls.Config{
 		Certificates: []tls.Certificate{{Certificate: [][]byte{cert.Raw}, PrivateKey: key}}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool,
 	}

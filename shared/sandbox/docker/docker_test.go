@@ -41,6 +41,9 @@ func engine(t testing.TB) *client.Client {
 // config is for a provider of the test's own.
 func config(t testing.TB) docker.Config {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("needs a Docker engine; run without -short")
+	}
 	guest := sandboxtest.BuildGuest(t)
 	return docker.Config{
 		Root: filepath.Join(t.TempDir(), "sandboxes"), Installation: newInstallation(),

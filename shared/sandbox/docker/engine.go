@@ -66,9 +66,9 @@ const (
 
 func (e *engine) answerLimit() time.Duration {
 	if e.socket == "" {
-		return farLimit
+		return min(farLimit, e.timeout)
 	}
-	return nearLimit
+	return min(nearLimit, e.timeout)
 }
 
 // ping asks whether the engine is there, and settles the version of its API.
@@ -93,7 +93,7 @@ func (e *engine) process() (p proctree.Process, accepts bool) {
 	if e.socket == "" {
 		return p, false
 	}
-	conn, err := net.DialTimeout("unix", e.socket, nearLimit)
+	conn, err := net.DialTimeout("unix", e.socket, e.answerLimit())
 	if err != nil {
 		return p, false
 	}

@@ -81,7 +81,9 @@ func TestAnEngineThatAcceptsAndNeverAnswersIsUnavailableSoon(t *testing.T) {
 	}
 	defer l.Close()
 	began := time.Now()
-	_, err = docker.New(fakeConfig(t, "unix://"+path))
+	config := fakeConfig(t, "unix://"+path)
+	config.CallTimeout = 500 * time.Millisecond
+	_, err = docker.New(config)
 	wantCode(t, "New", err, berth.CodeUnavailable)
 	if d := time.Since(began); d > 20*time.Second {
 		t.Errorf("New took %v", d)

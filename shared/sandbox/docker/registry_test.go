@@ -43,6 +43,7 @@ type images struct {
 
 func startRegistry(t *testing.T, user, password string) *images {
 	t.Helper()
+	dockertest.Image(t, dockertest.Static) // or there is no engine that would pull
 	r := &images{user: user, password: password}
 	store := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {

@@ -48,6 +48,9 @@ func fill(t *testing.T, path string) {
 }
 
 func TestAFullDiskCutsOutputAndNothingElse(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts many guests")
+	}
 	disk := smallDisk(t)
 	p := open(t, local.Config{Root: filepath.Join(disk, "s"), GuestPath: sandboxtest.BuildGuest(t)})
 	spec := spec(t)

@@ -29,6 +29,9 @@ func spec(t testing.TB) berth.SandboxSpec {
 
 func TestLocalKeepsTheContractOfProviders(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts many guests")
+	}
 	guest := sandboxtest.BuildGuest(t)
 	sandboxtest.Run(t, func(t *testing.T) sandboxtest.Fixture {
 		config := local.Config{Root: filepath.Join(t.TempDir(), "sandboxes"), GuestPath: guest}

@@ -47,6 +47,9 @@ func limitMemory(t *testing.T, pid int) {
 
 func TestTheMemoryLimitIsNamedAsTheReason(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts guests")
+	}
 	root := filepath.Join(t.TempDir(), "s")
 	p := open(t, local.Config{Root: root, GuestPath: sandboxtest.BuildGuest(t)})
 	spec := spec(t)

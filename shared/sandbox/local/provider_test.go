@@ -110,6 +110,9 @@ func TestCommandsInheritTheFilteredEnvironmentExactly(t *testing.T) {
 
 func TestABashThatIsMissingOrBrokenIsToldAndNothingIsLeft(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts guests")
+	}
 	broken := filepath.Join(t.TempDir(), "bash")
 	if err := os.WriteFile(broken, []byte("#!/bin/sh\nexit 0\n"), 0o755); err != nil {
 		t.Fatal(err)
@@ -155,6 +158,9 @@ func TestADirectoryThatIsMissingIsTold(t *testing.T) {
 
 func TestAGuestThatCannotBeStartedLeavesNothing(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts guests")
+	}
 	root := filepath.Join(t.TempDir(), "s")
 	p := open(t, local.Config{Root: root, GuestPath: "/no/such/guest"})
 	defer p.Close()
@@ -180,6 +186,9 @@ func nothingLeft(t *testing.T, p *local.Provider, root string, spec berth.Sandbo
 
 func TestALongPathOfTheDataFolderIsNoProblem(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts many guests")
+	}
 	root := filepath.Join(t.TempDir(), strings.Repeat("deep/", 40)+"s")
 	p := open(t, local.Config{Root: root, GuestPath: sandboxtest.BuildGuest(t)})
 	spec := spec(t)
@@ -191,6 +200,9 @@ func TestALongPathOfTheDataFolderIsNoProblem(t *testing.T) {
 
 func TestOtherInstallationsSandboxesAreLeftAlone(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts guests")
+	}
 	config := local.Config{Root: filepath.Join(t.TempDir(), "s"), GuestPath: sandboxtest.BuildGuest(t)}
 	p := open(t, config)
 	spec := spec(t)
@@ -211,6 +223,9 @@ func TestOtherInstallationsSandboxesAreLeftAlone(t *testing.T) {
 
 func TestAGuestWhoseFolderIsRemovedEndsWithItsCommands(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts many guests")
+	}
 	root := filepath.Join(t.TempDir(), "s")
 	p := open(t, local.Config{Root: root, GuestPath: sandboxtest.BuildGuest(t)})
 	spec := spec(t)
@@ -241,6 +256,9 @@ func TestAGuestWhoseFolderIsRemovedEndsWithItsCommands(t *testing.T) {
 
 func TestAStopThatTheServersDeathCutShortIsFinished(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts guests")
+	}
 	config := local.Config{Root: filepath.Join(t.TempDir(), "s"), GuestPath: sandboxtest.BuildGuest(t)}
 	p := open(t, config)
 	spec := spec(t)
@@ -270,6 +288,9 @@ func TestAStopThatTheServersDeathCutShortIsFinished(t *testing.T) {
 
 func TestTheFoldersAreClosedToOthers(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts guests")
+	}
 	root := filepath.Join(t.TempDir(), "s")
 	p := open(t, local.Config{Root: root, GuestPath: sandboxtest.BuildGuest(t)})
 	spec := spec(t)
@@ -327,6 +348,9 @@ func TestASecretIsInNoFileAndNoArgument(t *testing.T) {
 
 func TestAGuestOutlivesSignalsToTheServersGroup(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts guests")
+	}
 	root := filepath.Join(t.TempDir(), "s")
 	p := open(t, local.Config{Root: root, GuestPath: sandboxtest.BuildGuest(t)})
 	spec := spec(t)
