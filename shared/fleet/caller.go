@@ -72,10 +72,12 @@ func refusal(err error) error {
 			Remediation: "Remove the host from that installation first, and the agent's data folder on the host.", Cause: err,
 		}
 	case berth.CodeOf(err) == berth.CodeUnavailable, berth.CodeOf(err) == berth.CodeTimedOut:
-		return &berth.Error{
-			Code: berth.CodeInvalid, Field: "address", Message: "cannot be called back: " + message(err),
-			Remediation: "Let the server reach this address: see firewalls and security groups, and whether berth-agent listens there.",
+		e := ofField("address", err)
+		e.Message = "cannot be called back: " + e.Message
+		if e.Remediation == "" {
+			e.Remediation = "Let the server reach this address: see firewalls and security groups, and whether berth-agent listens there."
 		}
+		return e
 	}
 	return ofField("address", err)
 }
@@ -89,7 +91,13 @@ func message(err error) string {
 	return err.Error()
 }
 
-// ofField names the field of the join.
-func ofField(field string, err error) error {
-	return berth.FieldErrorf(berth.CodeInvalid, field, "%s", message(err))
+// ofField names the field of the join, with what the agent says to do. Who joins is
+// shown the cause, too: it is their address that was called.
+func ofField(field string, err error) *berth.Error {
+	out := &berth.Error{Code: berth.CodeInvalid, Field: field, Message: message(err)}
+	var e *berth.Error
+	if errors.As(err, &e) {
+		out.Remediation, out.Cause = e.Remediation, e.Cause
+	}
+	return out
 }

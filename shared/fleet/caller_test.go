@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -128,6 +129,45 @@ func TestTheCallBackSaysWhatOfAJoinIsWrong(t *testing.T) {
 	}
 	if problem, served := answer.Providers[berth.ProviderDocker]; !served || problem != "" {
 		t.Errorf("providers %v", answer.Providers)
+	}
+}
+
+func TestTheCallBackPassesOnWhatTheAgentSaysToDo(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		status                     int
+		media, body, field, remedy string
+	}{
+		"its own trouble":     {503, agentapi.MediaProblem, `{"code":"unavailable","detail":"the disk is full","remediation":"Make room in /var/lib."}`, "address", "Make room in /var/lib."},
+		"something it is not": {422, agentapi.MediaProblem, `{"code":"unsupported","detail":"not so","remediation":"Do it so."}`, "address", "Do it so."},
+		"another version":     {200, "text/html", "<html>", "address", "Bring berth-agent on the host to the version of the server."},
+	} {
+		server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", tt.media)
+			w.WriteHeader(tt.status)
+			_, _ = w.Write([]byte(tt.body))
+		}))
+		server.TLS = &tls.Config{MinVersion: tls.VersionTLS13}
+		server.StartTLS()
+		t.Cleanup(server.Close)
+		_, err := fleet.Caller{Installation: "inst", Clock: berth.SystemClock{}}.Call(t.Context(), control.HostCall{
+			Address: server.URL, Fingerprint: agentapi.FingerprintOf(server.Certificate().Raw).String(), Bearer: berth.NewSecretValue([]byte(bearer)),
+		})
+		var e *berth.Error
+		if !errors.As(err, &e) || e.Code != berth.CodeInvalid || e.Field != tt.field || e.Remediation != tt.remedy {
+			t.Errorf("%s: %+v, want the remedy %q", name, err, tt.remedy)
+		}
+	}
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed.Close()
+	_, err = fleet.Caller{Installation: "inst", Clock: berth.SystemClock{}}.Call(t.Context(), control.HostCall{
+		Address: "https://" + closed.Addr().String(), Fingerprint: "sha256:" + strings.Repeat("00", 32), Bearer: berth.NewSecretValue([]byte(bearer)),
+	})
+	if !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("nobody there: %v", err)
 	}
 }
 

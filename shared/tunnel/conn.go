@@ -24,11 +24,10 @@ const (
 // message. Neither side reads on before its own reader does, so that a slow one
 // slows the other down.
 type conn struct {
-	ws     *websocket.Conn
-	ctx    context.Context
-	cancel context.CancelFunc
-	once   sync.Once
-	pings  sync.WaitGroup
+	ws    *websocket.Conn
+	over  chan struct{} // closed once the WebSocket is
+	once  sync.Once
+	pings sync.WaitGroup
 	// reading counts up by two a read, and is odd while one waits.
 	reading atomic.Int64
 	message io.Reader // used by the one who reads
@@ -36,8 +35,7 @@ type conn struct {
 
 func newConn(ws *websocket.Conn) *conn {
 	ws.SetReadLimit(maxMessage)
-	c := &conn{ws: ws}
-	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c := &conn{ws: ws, over: make(chan struct{})}
 	c.pings.Go(c.ping)
 	return c
 }
@@ -49,12 +47,12 @@ func (c *conn) ping() {
 	defer tick.Stop()
 	for {
 		select {
-		case <-c.ctx.Done():
+		case <-c.over:
 			return
 		case <-tick.C:
 		}
 		before := c.reading.Load()
-		ctx, cancel := context.WithTimeout(c.ctx, pongTime)
+		ctx, cancel := context.WithTimeout(context.Background(), pongTime)
 		err := c.ws.Ping(ctx)
 		cancel()
 		if err != nil && before%2 == 1 && c.reading.Load() == before {
@@ -64,12 +62,13 @@ func (c *conn) ping() {
 	}
 }
 
+// Read ends with the WebSocket: an io.Reader has no context.
 func (c *conn) Read(p []byte) (int, error) {
 	c.reading.Add(1)
 	defer c.reading.Add(1)
 	for {
 		if c.message == nil {
-			kind, message, err := c.ws.Reader(c.ctx)
+			kind, message, err := c.ws.Reader(context.Background())
 			if err != nil {
 				return 0, ended(err)
 			}
@@ -100,7 +99,7 @@ func ended(err error) error {
 func (c *conn) Write(p []byte) (int, error) {
 	for n := 0; n < len(p); {
 		piece := p[n:min(n+copyBytes, len(p))]
-		if err := c.ws.Write(c.ctx, websocket.MessageBinary, piece); err != nil {
+		if err := c.ws.Write(context.Background(), websocket.MessageBinary, piece); err != nil {
 			return n, err
 		}
 		n += len(piece)
@@ -113,8 +112,8 @@ func (c *conn) Write(p []byte) (int, error) {
 func (c *conn) Close() error {
 	c.once.Do(func() {
 		c.ws.Close(websocket.StatusNormalClosure, "")
-		c.cancel()
-		c.pings.Wait()
+		close(c.over)
+		c.pings.Wait() // which the end of the WebSocket ends
 	})
 	return nil
 }

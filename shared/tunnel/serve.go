@@ -34,9 +34,7 @@ func (t *Tickets) Serve(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer done()
-	ctx, cancel := context.WithTimeout(r.Context(), openTime)
-	stream, err := held.open(ctx, held.spec)
-	cancel()
+	stream, err := t.begin(r.Context(), held)
 	if err != nil {
 		return err
 	}
@@ -46,13 +44,20 @@ func (t *Tickets) Serve(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	conn := newConn(ws)
-	stop := context.AfterFunc(t.over, func() { // without a word to a client that may not listen
+	defer t.onEnd(func() { // without a word to a client that may not listen
 		ws.CloseNow()
 		stream.Close()
-	})
-	defer stop()
+	})()
 	carry(conn, stream)
 	return nil
+}
+
+// begin opens the stream of a ticket, unless that takes too long or all ends.
+func (t *Tickets) begin(ctx context.Context, held *ticket) (io.ReadWriteCloser, error) {
+	ctx, cancel := context.WithTimeout(ctx, openTime)
+	defer cancel()
+	defer t.onEnd(cancel)()
+	return held.open(ctx, held.spec)
 }
 
 // upgradable refuses what websocket.Accept would answer in its own words.

@@ -34,8 +34,7 @@ type Opener = func(ctx context.Context, spec berth.StreamSpec) (io.ReadWriteClos
 type Tickets struct {
 	clock  berth.Clock
 	random io.Reader
-	over   context.Context
-	end    context.CancelFunc
+	over   chan struct{} // closed when all streams are to end
 	work   sync.WaitGroup
 
 	mu      sync.Mutex // guards all below
@@ -56,18 +55,35 @@ func NewTickets(clock berth.Clock) *Tickets {
 	if clock == nil {
 		clock = berth.SystemClock{}
 	}
-	t := &Tickets{clock: clock, random: rand.Reader, held: map[[sha256.Size]byte]*ticket{}}
-	t.over, t.end = context.WithCancel(context.Background())
-	return t
+	return &Tickets{clock: clock, random: rand.Reader, over: make(chan struct{}), held: map[[sha256.Size]byte]*ticket{}}
+}
+
+// onEnd calls end when all streams are to end, unless stop is called before.
+func (t *Tickets) onEnd(end func()) (stop func()) {
+	done := make(chan struct{})
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		select {
+		case <-t.over:
+			end()
+		case <-done:
+		}
+	})
+	return func() {
+		close(done)
+		wait.Wait()
+	}
 }
 
 // Close ends all streams, and no ticket is good any more.
 func (t *Tickets) Close() {
 	t.mu.Lock()
-	t.closed = true
+	if !t.closed {
+		t.closed = true
+		close(t.over)
+	}
 	clear(t.held)
 	t.mu.Unlock()
-	t.end()
 	t.work.Wait()
 }
 
