@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
@@ -102,14 +103,19 @@ func (p *Program) args(master string) []string {
 	return args
 }
 
-// socket is where the kept connection listens. Its path has little room.
+// socket is where the kept connection listens; none where its path is longer than
+// sockets can have, or has what the program would read as more than a path.
 func (p *Program) socket() string {
 	const longest = 80
 	path := filepath.Join(p.dir, "s")
-	if runtime.GOOS == "windows" || len(path) > longest {
+	if runtime.GOOS == "windows" || len(path) > longest || strings.ContainsFunc(path, notOfPaths) {
 		return "none"
 	}
 	return path
+}
+
+func notOfPaths(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("/._-+", r)
 }
 
 // command is the program; master says whether it keeps the connection for others.

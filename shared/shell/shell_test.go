@@ -202,3 +202,25 @@ func TestWhatIsWrongWithAHostIsTold(t *testing.T) {
 		}
 	})
 }
+
+// TestATemporaryFolderOfAnyNameDoes changes the environment: it is alone.
+func TestATemporaryFolderOfAnyNameDoes(t *testing.T) {
+	server := sshdtest.Start(t)
+	for _, name := range []string{"with space", "100%done", `q"uote`, "${HOME}", "hash #x", strings.Repeat("long/", 30)} {
+		tmp := filepath.Join(t.TempDir(), name)
+		if err := os.MkdirAll(tmp, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("TMPDIR", tmp)
+		p, err := shell.NewProgram(shell.ProgramConfig{Destination: sshdtest.Alias, ConfigFile: server.ClientConfig})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out, err := p.Run(limited(t), "echo x", nil); string(out) != "x\n" {
+			t.Errorf("in %q a line gave %q, %v", name, out, err)
+		}
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
