@@ -42,8 +42,9 @@ func (s Sandboxes) run(ctx context.Context, ref berth.SandboxRef, script string,
 	if err != nil {
 		return nil, nil, err
 	}
-	text := fmt.Sprintf(prelude, s.Installation, ref.ID) + script
-	// bash reads a script from a pipe no further than the line that it is at.
+	// bash reads a script from a pipe no further than the line that it is at, and runs
+	// a group when it has read its end: of a script that is cut nothing is run.
+	text := "{\n" + fmt.Sprintf(prelude, s.Installation, ref.ID) + script + "\n}"
 	in := io.Reader(strings.NewReader(text + "\nexit 0\n"))
 	if data != nil {
 		in = io.MultiReader(strings.NewReader(text+"\n"), data)
