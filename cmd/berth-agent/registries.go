@@ -9,7 +9,7 @@ import (
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/hostagent/agentapi"
-	"github.com/berth-dev/berth/shared/sandbox/docker"
+	"github.com/berth-dev/berth/shared/registryauth"
 )
 
 // registries knows the credentials to pull with: those that the server has lent
@@ -18,7 +18,7 @@ type registries struct {
 	file string // in the form of the docker client's config.json; empty is none
 
 	mu   sync.Mutex // guards lent
-	lent map[string]docker.Credentials
+	lent map[string]registryauth.Credentials
 }
 
 // lend is told what the server has for a registry.
@@ -30,29 +30,29 @@ func (r *registries) lend(c agentapi.RegistryCredentials) {
 		return
 	}
 	if r.lent == nil {
-		r.lent = map[string]docker.Credentials{}
+		r.lent = map[string]registryauth.Credentials{}
 	}
-	r.lent[c.Registry] = docker.Credentials{
+	r.lent[c.Registry] = registryauth.Credentials{
 		Username: string(c.Username), Password: c.Password.SecretValue, IdentityToken: c.IdentityToken.SecretValue,
 	}
 }
 
 // find is asked for each pull, so that the file may change while the agent runs.
-func (r *registries) find(ctx context.Context, registry string) (*docker.Credentials, error) {
+func (r *registries) find(_ context.Context, registry string) (*registryauth.Credentials, error) {
 	r.mu.Lock()
 	lent, ok := r.lent[registry]
 	r.mu.Unlock()
 	if ok || r.file == "" {
 		return ifAny(lent, ok), nil
 	}
-	find, err := r.read()
+	file, err := r.read()
 	if err != nil {
 		return nil, err
 	}
-	return find(ctx, registry)
+	return file.Find(registry), nil
 }
 
-func ifAny(c docker.Credentials, any bool) *docker.Credentials {
+func ifAny(c registryauth.Credentials, any bool) *registryauth.Credentials {
 	if !any {
 		return nil
 	}
@@ -60,7 +60,7 @@ func ifAny(c docker.Credentials, any bool) *docker.Credentials {
 }
 
 // read reads the file. Errors: unavailable, invalid.
-func (r *registries) read() (func(context.Context, string) (*docker.Credentials, error), error) {
+func (r *registries) read() (registryauth.File, error) {
 	text, err := os.ReadFile(r.file)
 	if err != nil {
 		return nil, &berth.Error{
@@ -68,5 +68,5 @@ func (r *registries) read() (func(context.Context, string) (*docker.Credentials,
 			Remediation: "Make the file that --docker-auth names readable for the agent's user.",
 		}
 	}
-	return docker.ParseAuths(text)
+	return registryauth.Parse(text)
 }

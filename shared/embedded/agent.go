@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
-	"github.com/berth-dev/berth/shared/guest/wire"
+	"github.com/berth-dev/berth/shared/fleet"
 	"github.com/berth-dev/berth/shared/hostagent/agentapi"
 	"github.com/berth-dev/berth/shared/privatefile"
 	"github.com/berth-dev/berth/shared/sandbox/remote"
@@ -59,7 +59,7 @@ func openAgent(o Options, s stores, logger *slog.Logger) (*agent, error) {
 			URL: o.Agent.URL, Fingerprint: fingerprint, Token: token, Kind: kind, Installation: s.installation.ID, Clock: o.Clock,
 		}
 		if kind == berth.ProviderDocker {
-			config.Credentials = agentCredentials(s.secrets)
+			config.Credentials = fleet.LendFrom(s.secrets)
 		}
 		p, err := remote.New(config)
 		if err != nil {
@@ -96,21 +96,6 @@ func atFlag(flag string, err error) error {
 	named := *e
 	named.Field = flag
 	return &named
-}
-
-// agentCredentials lends the agent what the server would pull with itself.
-func agentCredentials(secrets berth.Secrets) func(context.Context, string) (agentapi.RegistryCredentials, error) {
-	find := registryCredentials(secrets)
-	return func(ctx context.Context, registry string) (agentapi.RegistryCredentials, error) {
-		lent := agentapi.RegistryCredentials{Registry: registry}
-		found, err := find(ctx, registry)
-		if err != nil || found == nil {
-			return lent, err
-		}
-		lent.Username = wire.Text(found.Username)
-		lent.Password, lent.IdentityToken = agentapi.Secret{SecretValue: found.Password}, agentapi.Secret{SecretValue: found.IdentityToken}
-		return lent, nil
-	}
 }
 
 // greetLimit is how long the agent has to say what it is.

@@ -1,7 +1,6 @@
 package embedded
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"github.com/berth-dev/berth/shared/config"
 	"github.com/berth-dev/berth/shared/control"
 	"github.com/berth-dev/berth/shared/guestbin"
+	"github.com/berth-dev/berth/shared/registryauth"
 	"github.com/berth-dev/berth/shared/sandbox/docker"
 )
 
@@ -29,10 +29,6 @@ type Docker struct {
 func (d Docker) policy() config.Policy {
 	return config.Policy{Mounts: d.AllowMounts, NetworkModes: d.AllowNetworkModes}
 }
-
-// dockerAuths is the secret with the credentials of image registries, in the form
-// of a config.json of the docker client.
-const dockerAuths = "DOCKER_AUTHS"
 
 // openDocker makes the provider of this machine's engine. While there is none that
 // can be used it is off, with the reason.
@@ -71,7 +67,7 @@ func dockerConfig(p paths, o Options, s stores, logger *slog.Logger) docker.Conf
 		},
 		Policy:      docker.Policy{Mounts: o.Docker.AllowMounts, NetworkModes: o.Docker.AllowNetworkModes},
 		Guarded:     guarded(o),
-		Credentials: registryCredentials(s.secrets),
+		Credentials: registryauth.FromSecret(s.secrets),
 		Clock:       o.Clock, Logger: logger,
 	}
 }
@@ -99,22 +95,4 @@ func reasonText(err error) string {
 		return shown.Error() + ". " + shown.Remediation
 	}
 	return shown.Error()
-}
-
-// registryCredentials reads the secret for each pull: it may be set at any time.
-func registryCredentials(secrets berth.Secrets) func(context.Context, string) (*docker.Credentials, error) {
-	return func(ctx context.Context, registry string) (*docker.Credentials, error) {
-		value, err := secrets.Read(ctx, berth.UserSecret(dockerAuths))
-		if berth.CodeOf(err) == berth.CodeNotFound {
-			return nil, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		find, err := docker.ParseAuths(value.Reveal())
-		if err != nil {
-			return nil, berth.Wrap(err, "reading secret "+dockerAuths)
-		}
-		return find(ctx, registry)
-	}
 }

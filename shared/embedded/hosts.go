@@ -23,6 +23,6 @@ func withHosts(providers []berth.Provider, o Options, s stores, logger *slog.Log
 	return append(all, fleet.New(fleet.Config{
 		Records: s.records, Secrets: s.secrets, Installation: s.installation.ID, Clock: o.Clock, Logger: logger,
 		Local:       func() (berth.Provider, string) { return control.Opened(own) },
-		Credentials: agentCredentials(s.secrets),
+		Credentials: fleet.LendFrom(s.secrets),
 	}))
 }

@@ -25,6 +25,7 @@ func (w *Wiring) Task(name string) (func(context.Context, json.RawMessage) (json
 // a new installation lacks.
 func (w *Wiring) Sweeper() func(context.Context, json.RawMessage) (runner.Swept, error) {
 	return func(ctx context.Context, _ json.RawMessage) (runner.Swept, error) {
+		ctx = withoutLending(ctx)
 		if err := w.Settle(ctx); err != nil {
 			return runner.Swept{}, err
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/registryauth"
 )
 
 // Config is what a Provider needs. Root, Guest and Installation are required.
@@ -54,13 +55,8 @@ const DefaultPIDsLimit = 16384
 // Workspace is where commands of every sandbox start.
 const Workspace = "/workspace"
 
-// Credentials are one registry's: a name with a password, or a token.
-type Credentials struct {
-	Username string
-	Password berth.SecretValue
-	// IdentityToken is exchanged for an access token, in place of a password.
-	IdentityToken berth.SecretValue
-}
+// Credentials are one registry's.
+type Credentials = registryauth.Credentials
 
 func (c *Config) setDefaults() {
 	if c.Clock == nil {

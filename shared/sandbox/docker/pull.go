@@ -14,6 +14,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/registryauth"
 )
 
 // pull fetches an image and tells how far it is. reason is set when it cannot be
@@ -113,7 +114,7 @@ func (p *Provider) pullOptions(ctx context.Context, image string) (client.ImageP
 	}
 	host := ref.Registry
 	if host == "" {
-		host = defaultRegistry
+		host = registryauth.Default
 	}
 	found, err := p.config.Credentials(ctx, host)
 	if err != nil || found == nil {

@@ -23,7 +23,7 @@ type Config struct {
 	Kind         berth.ProviderKind
 	Installation berth.InstallationID
 	// Credentials finds those of a registry, such as docker.io or host:5000, for the
-	// agent to pull with.
+	// agent to pull with. An answer that names no registry leaves it what it has.
 	Credentials func(ctx context.Context, registry string) (agentapi.RegistryCredentials, error)
 	// Patience is how long a call is repeated while no connection holds: 3 s when
 	// zero, not at all when negative.

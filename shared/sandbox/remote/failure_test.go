@@ -362,13 +362,16 @@ func TestARegistrysCredentialsGoWithTheSandbox(t *testing.T) {
 		if registry == "broken.example" {
 			return agentapi.RegistryCredentials{}, berth.Errorf(berth.CodeInvalid, "no such JSON")
 		}
+		if registry == "unsaid.example" {
+			return agentapi.RegistryCredentials{}, nil
+		}
 		return agentapi.RegistryCredentials{Registry: registry, Password: agentapi.Secret{SecretValue: berth.NewSecretValue([]byte("for " + registry))}}, nil
 	}
 	provision := func(p *remote.Provider, image *string) error {
 		_, err := p.Provision(t.Context(), berth.SandboxSpec{ID: ref.ID, Environment: berth.Environment{Image: berth.Image{Docker: image}}})
 		return err
 	}
-	private, broken, malformed := "host:5000/a/b:1", "broken.example/a", "A B"
+	private, broken, malformed, unsaid := "host:5000/a/b:1", "broken.example/a", "A B", "unsaid.example/a"
 	p := dial(t, c)
 	for image, want := range map[*string]string{&private: "host:5000", nil: "docker.io"} {
 		bodies = nil
@@ -380,6 +383,10 @@ func TestARegistrysCredentialsGoWithTheSandbox(t *testing.T) {
 	bodies = nil
 	if err := provision(p, &malformed); err != nil || bodies[0].Registry != nil {
 		t.Errorf("for no image: %+v, %v", bodies, err)
+	}
+	bodies = nil
+	if err := provision(p, &unsaid); err != nil || bodies[0].Registry != nil {
+		t.Errorf("of a registry of which nothing is said: %+v, %v", bodies, err)
 	}
 	if err := provision(p, &broken); berth.CodeOf(err) != berth.CodeInvalid || len(bodies) != 1 {
 		t.Errorf("for credentials that cannot be read: %v", err)

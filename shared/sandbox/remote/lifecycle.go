@@ -43,7 +43,10 @@ func (p *Provider) registry(ctx context.Context, e berth.Environment) (*agentapi
 		return nil, nil // the provider says what is wrong with it
 	}
 	found, err := p.config.Credentials(ctx, cmp.Or(ref.Registry, usualRegistry))
-	return &found, err
+	if err != nil || found.Registry == "" {
+		return nil, err
+	}
+	return &found, nil
 }
 
 // Describe asks the agent.

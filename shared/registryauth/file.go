@@ -1,7 +1,7 @@
-package docker
+// Package registryauth finds the credentials that images are pulled with.
+package registryauth
 
 import (
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"net/url"
@@ -10,15 +10,36 @@ import (
 	"github.com/berth-dev/berth/shared/berth"
 )
 
-// defaultRegistry is that of images without one.
-const defaultRegistry = "docker.io"
+// Default is the registry of images that name none.
+const Default = "docker.io"
 
 // hubKey is what the usual client calls docker.io in its file.
 const hubKey = "index.docker.io"
 
-// ParseAuths reads the "auths" of a config.json of the docker client, for
-// Config.Credentials. Errors: invalid, without any part of the text.
-func ParseAuths(text []byte) (func(ctx context.Context, registry string) (*Credentials, error), error) {
+// Credentials are one registry's: a name with a password, or a token.
+type Credentials struct {
+	Username string
+	Password berth.SecretValue
+	// IdentityToken is exchanged for an access token, in place of a password.
+	IdentityToken berth.SecretValue
+}
+
+// File is what a config.json of the docker client holds, by registry, such as
+// docker.io or host:5000.
+type File map[string]Credentials
+
+// Find returns nil for a registry of which the file has nothing.
+func (f File) Find(registry string) *Credentials {
+	c, ok := f[registry]
+	if !ok {
+		return nil
+	}
+	return &c
+}
+
+// Parse reads the "auths" of a config.json of the docker client. Error: invalid,
+// without any part of the text.
+func Parse(text []byte) (File, error) {
 	var file struct {
 		Auths map[string]struct {
 			Auth          string `json:"auth"`
@@ -30,7 +51,7 @@ func ParseAuths(text []byte) (func(ctx context.Context, registry string) (*Crede
 	if err := json.Unmarshal(text, &file); err != nil {
 		return nil, berth.Errorf(berth.CodeInvalid, "the registries' credentials are not the JSON of a docker config.json")
 	}
-	found := map[string]*Credentials{}
+	found := File{}
 	for key, entry := range file.Auths {
 		if entry.Auth != "" {
 			plain, err := base64.StdEncoding.DecodeString(entry.Auth)
@@ -40,11 +61,11 @@ func ParseAuths(text []byte) (func(ctx context.Context, registry string) (*Crede
 			}
 			entry.Username, entry.Password = name, strings.TrimRight(password, "\x00")
 		}
-		found[registryOf(key)] = &Credentials{
+		found[registryOf(key)] = Credentials{
 			Username: entry.Username, Password: berth.NewSecretValue([]byte(entry.Password)), IdentityToken: berth.NewSecretValue([]byte(entry.IdentityToken)),
 		}
 	}
-	return func(_ context.Context, registry string) (*Credentials, error) { return found[registry], nil }, nil
+	return found, nil
 }
 
 // registryOf is the host of a key, which may be a URL.
@@ -55,7 +76,7 @@ func registryOf(key string) string {
 	}
 	host, _, _ = strings.Cut(host, "/")
 	if host == hubKey {
-		return defaultRegistry
+		return Default
 	}
 	return host
 }
