@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/client"
 	"github.com/berth-dev/berth/shared/gitsource/gitservertest"
+	"github.com/berth-dev/berth/shared/hostagent/preview/previewtest"
 	"github.com/berth-dev/berth/shared/sandbox/daytona/daytonatest"
 	"github.com/berth-dev/berth/shared/sandbox/docker/dockertest"
 )
@@ -39,6 +41,9 @@ type traveller struct {
 	site   site
 	client *client.Client
 	host   berth.Host
+	// browsers is where the host serves them, under a certificate of the authority.
+	browsers  string
+	authority *previewtest.Authority
 }
 
 // journey is what people do with a server, from the first login to the last
@@ -50,6 +55,7 @@ func journey(t *testing.T, s site) {
 	t.Run("berth run ends as its command does", func(t *testing.T) { j.in(t).runsFromTheCommandLine(t) })
 	t.Run("the end of a quiet command is told by its host", func(t *testing.T) { j.in(t).hearsOfAQuietCommand(t) })
 	t.Run("commands and files in a sandbox that is kept", func(t *testing.T) { j.in(t).worksInASandbox(t) })
+	t.Run("a shell and a server in a sandbox on a host", func(t *testing.T) { j.in(t).entersASandbox(t) })
 	t.Run("a cancel leaves nothing", func(t *testing.T) { j.in(t).cancels(t) })
 	t.Run("a run in Daytona", func(t *testing.T) { j.in(t).runsInDaytona(t) })
 	t.Run("keys open what their scopes hold", func(t *testing.T) { j.in(t).triesKeys(t) })
@@ -81,7 +87,8 @@ func arrive(t *testing.T, s site) *traveller {
 	}
 	api := dockertest.Engine(t)
 	t.Cleanup(func() { dockertest.NoneLeft(t, api, version.Installation) })
-	j.host = joinHost(t, j)
+	j.authority = previewtest.NewAuthority(t)
+	j.host, j.browsers = joinHost(t, j)
 	if _, err := j.client.CreateEnvironment(t.Context(), map[string]any{
 		"id": "box", "provider": "docker", "image": map[string]string{"docker": dockertest.Debian},
 		"env": map[string]string{"PASSPHRASE": "{{ secrets.PASSPHRASE }}", "PLACE": "harbour"},
@@ -173,11 +180,49 @@ func (j *traveller) hearsOfAQuietCommand(t *testing.T) {
 	}
 }
 
-func (j *traveller) worksInASandbox(t *testing.T) {
+// lives is a run whose sandbox is there for a while.
+func (j *traveller) lives(t *testing.T) string {
+	t.Helper()
 	id := strings.TrimSpace(j.ok("run", "-q", "-d", "-e", "box", "--target", "none", "--", "sleep", "600").stdout)
 	if !within(journeyLimit, func() bool { return j.show(id).Status == berth.RunRunning }) {
 		t.Fatalf("run %s does not run", id)
 	}
+	return id
+}
+
+// entersASandbox goes past the server, to the host: with a terminal, by a port of this
+// machine, and in a browser.
+func (j *traveller) entersASandbox(t *testing.T) {
+	id := j.lives(t)
+	here := *j.machine
+	here.env = append(slices.Clone(here.env), "TERM=xterm")
+	shellOnATerminal(t, &here, id)
+	port := serverInside(t, &here, id)
+	forwardTo(t, &here, id, port)
+	url := strings.TrimSpace(j.ok("sandbox", "preview", id, port, "--browser", "--ttl", "30m").stdout)
+	b := previewtest.NewBrowser(t, j.authority, j.browsers)
+	for _, path := range []string{"/", "/a?b=c"} {
+		page := b.Load(strings.Replace(url, "/?", path+map[bool]string{true: "&", false: "?"}[strings.Contains(path, "?")], 1))
+		if page.Status != http.StatusOK || page.Body != "from the sandbox: GET "+path+" HTTP/1.1\r\n" || strings.Contains(page.URL, "ticket") {
+			t.Errorf("a browser at %s is shown %+v", path, page)
+		}
+	}
+	if page := previewtest.NewBrowser(t, j.authority, j.browsers).Load(url); page.Status != http.StatusForbidden {
+		t.Errorf("another browser is shown %+v", page)
+	}
+	j.ok("runs", "cancel", id)
+	if !within(journeyLimit, func() bool { return b.Load(strings.SplitN(url, "?", 2)[0]).Status == http.StatusForbidden }) {
+		t.Error("the preview outlives its sandbox")
+	}
+	for _, way := range [][]string{{"ssh", id, "--json"}, {"preview", id, port, "--browser"}, {"preview", id, port, "--listen", "127.0.0.1:0"}} {
+		if r := j.run(append([]string{"sandbox"}, way...)...); r.status == 0 {
+			t.Errorf("sandbox %q of what is gone: %+v", way, r)
+		}
+	}
+}
+
+func (j *traveller) worksInASandbox(t *testing.T) {
+	id := j.lives(t)
 	input := randomBytes(5<<20 + 11)
 	sum := sha256.Sum256(input)
 	if r := j.runWith(input[:1<<20], "exec", id, "--", "sh", "-c", "wc -c; echo $PASSPHRASE; exit 9"); r.status != 9 || r.stdout != "1048576\n***\n" {

@@ -24,12 +24,11 @@ func TestAPersonHasAShellOnATerminalInASandbox(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	m.env = append(m.env, "TERM=xterm")
-	shellOnATerminal(t, m)
+	shellOnATerminal(t, m, m.live())
 }
 
 // shellOnATerminal is what holds of berth sandbox ssh wherever the shell is.
-func shellOnATerminal(t *testing.T, m *machine) {
-	id := m.live()
+func shellOnATerminal(t *testing.T, m *machine, id string) {
 	s := m.session("sandbox", "ssh", id)
 	before := modes(t, s.user)
 	s.types("PS1='ready> '; echo sum=$((40+2)) on $TERM\n")
@@ -159,9 +158,9 @@ while (my $c = $l->accept) {
 	my $body = "from the sandbox: $line"; print $c "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: close\r\nContent-Length: ", length($body), "\r\n\r\n", $body; close $c;
 }`
 
-// previewOfAServer is what holds of berth sandbox preview wherever the server is.
-func previewOfAServer(t *testing.T, m *machine) {
-	id := m.live()
+// serverInside starts a web server in a sandbox, for the test, and returns its port.
+func serverInside(t *testing.T, m *machine, id string) (port string) {
+	t.Helper()
 	if m.run("exec", "-n", id, "--", "perl", "-MIO::Socket::INET", "-e", "1").status != 0 {
 		t.Skip("there is no Perl in the sandbox to listen with")
 	}
@@ -169,9 +168,10 @@ func previewOfAServer(t *testing.T, m *machine) {
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = server.Wait() }) // it ends with its sandbox, or is killed
-	defer func() { _ = server.Process.Kill() }()
-	var port string
+	t.Cleanup(func() {
+		_ = server.Process.Kill()
+		_ = server.Wait()
+	})
 	if !within(endWait, func() bool {
 		r := m.run("exec", "-n", id, "--", "cat", "port")
 		port = strings.TrimSpace(r.stdout)
@@ -179,7 +179,17 @@ func previewOfAServer(t *testing.T, m *machine) {
 	}) {
 		t.Fatal("the server in the sandbox does not listen")
 	}
-	cmd, _, _ := m.command("sandbox", "preview", id, port)
+	return port
+}
+
+// previewOfAServer is what holds of a forward by berth sandbox preview wherever the
+// server is.
+func previewOfAServer(t *testing.T, m *machine, id string) {
+	forwardTo(t, m, id, serverInside(t, m, id))
+}
+
+func forwardTo(t *testing.T, m *machine, id, port string) {
+	cmd, _, _ := m.command("sandbox", "preview", id, port, "--listen", "127.0.0.1:0")
 	cmd.Stdout = nil
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -223,7 +233,8 @@ func previewOfAServer(t *testing.T, m *machine) {
 
 func TestAServerInASandboxIsReachedFromThisMachine(t *testing.T) {
 	t.Parallel()
-	previewOfAServer(t, newMachine(t))
+	m := newMachine(t)
+	previewOfAServer(t, m, m.live())
 }
 
 func TestAPreviewOfAPortWhereNobodyListensStartsAndSaysSo(t *testing.T) {
@@ -244,7 +255,7 @@ func TestAPersonHasAShellOnATerminalInAContainer(t *testing.T) {
 	t.Parallel()
 	m := newDockerMachine(t)
 	m.env = append(m.env, "TERM=xterm")
-	shellOnATerminal(t, m)
+	shellOnATerminal(t, m, m.live())
 }
 
 func TestAServerInAContainerWithoutANetworkIsReached(t *testing.T) {
@@ -253,7 +264,7 @@ func TestAServerInAContainerWithoutANetworkIsReached(t *testing.T) {
 	image := dockertest.Image(t, dockertest.Debian)
 	m.environment = "closed"
 	m.ok("env", "create", m.environment, "-p", "docker", "--image", image, "--network", "block")
-	previewOfAServer(t, m)
+	previewOfAServer(t, m, m.live())
 }
 
 // TestAShellAndAServerAreReachedAtTheHostsAgent goes past the server, which has no
@@ -288,6 +299,6 @@ func TestAShellAndAServerAreReachedAtTheHostsAgent(t *testing.T) {
 		access.Ticket.Fingerprint != strings.TrimSpace(string(fingerprint)) {
 		t.Errorf("the ticket is for %+v, %v; the agent is at %s", access, err, url)
 	}
-	shellOnATerminal(t, m)
-	previewOfAServer(t, m)
+	shellOnATerminal(t, m, id)
+	previewOfAServer(t, m, id)
 }

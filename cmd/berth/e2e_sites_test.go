@@ -8,6 +8,8 @@ import (
 	"context"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -83,8 +85,9 @@ func (w *written) String() string {
 	return w.text.String()
 }
 
-// joinHost makes this machine a host of a site, by the commands that people use.
-func joinHost(t *testing.T, j *traveller) berth.Host {
+// joinHost makes this machine a host of a site, by the commands that people use, which
+// browsers reach.
+func joinHost(t *testing.T, j *traveller) (h berth.Host, browsers string) {
 	t.Helper()
 	agent, err := agentBinary()
 	if err != nil {
@@ -94,7 +97,10 @@ func joinHost(t *testing.T, j *traveller) berth.Host {
 	if len(line) != 5 || line[0] != "berth-agent" || line[1] != "join" {
 		t.Fatalf("host add printed %q", line)
 	}
-	args := append(line[1:], "--serve", "--listen", "127.0.0.1:0", "--data-dir", filepath.Join(t.TempDir(), "agent"))
+	j.authority.Issue("*.quay.example.com", time.Now().Add(24*time.Hour))
+	cert, key := j.authority.Files()
+	args := append(slices.Clone(line[1:]), "--serve", "--listen", "127.0.0.1:0", "--data-dir", filepath.Join(t.TempDir(), "agent"),
+		"--public-url", "https://*.quay.example.com", "--public-listen", "127.0.0.1:0", "--public-cert", cert, "--public-key", key)
 	cmd := exec.Command(agent, args...)
 	cmd.Env = j.env
 	if name := announced(t, cmd); name != "quay" {
@@ -111,13 +117,18 @@ func joinHost(t *testing.T, j *traveller) berth.Host {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if host.Labels["zone"] != "a" || !strings.HasPrefix(host.Address, "https://127.0.0.1:") || host.CPU < 1 {
+	if host.Labels["zone"] != "a" || !strings.HasPrefix(host.Address, "https://127.0.0.1:") || host.CPU < 1 || host.PublicURL != "https://*.quay.example.com" {
 		t.Errorf("the host is %+v", host)
 	}
+	said := regexp.MustCompile(`which has to lead to (\S+)`)
+	if !within(endWait, func() bool { return said.MatchString(cmd.Stderr.(*written).String()) }) {
+		t.Fatalf("the agent does not say where browsers reach it:\n%s", cmd.Stderr)
+	}
+	browsers = said.FindStringSubmatch(cmd.Stderr.(*written).String())[1]
 	again := exec.Command(agent, append(line[1:], "--listen", "127.0.0.1:0", "--data-dir", filepath.Join(t.TempDir(), "agent"))...)
 	again.Env = j.env
 	if out, err := again.CombinedOutput(); err == nil || !strings.Contains(string(out), "token") {
 		t.Errorf("a token that was used: %v\n%s", err, out)
 	}
-	return host
+	return host, browsers
 }

@@ -5,18 +5,22 @@ package embedded_test
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
 	"io"
 	"log"
-	"net/http/httptest"
+	"net"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/channel"
 	"github.com/berth-dev/berth/shared/client"
 	"github.com/berth-dev/berth/shared/embedded"
 	"github.com/berth-dev/berth/shared/hostagent/agentapi"
+	"github.com/berth-dev/berth/shared/hostagent/preview"
+	"github.com/berth-dev/berth/shared/hostagent/preview/previewtest"
 	"github.com/berth-dev/berth/shared/listen"
 	"github.com/berth-dev/berth/shared/runner/runnertest"
 )
@@ -29,6 +33,7 @@ type memoryHost struct {
 	address     string
 	fingerprint string
 	certificate tls.Certificate
+	previews    *preview.Store // nil without a public URL
 	stop        func()
 }
 
@@ -37,12 +42,28 @@ type inMemory struct{ *runnertest.Provider }
 
 func (inMemory) Kind() berth.ProviderKind { return berth.ProviderDocker }
 
+// OpenStream answers as a program there would that says what it hears, and where.
+func (inMemory) OpenStream(_ context.Context, ref berth.SandboxRef, spec berth.StreamSpec) (io.ReadWriteCloser, error) {
+	near, far := net.Pipe()
+	go func() {
+		conn := channel.NewConn(far)
+		defer conn.Close()
+		fmt.Fprintf(conn, "%s %s %d %s\n", ref.ID, spec.Kind, spec.Port, spec.Env["PLACE"])
+		_, _ = io.Copy(conn, conn)
+		_ = conn.CloseWrite()
+	}()
+	return near, nil
+}
+
 func startMemoryHost(t *testing.T) *memoryHost {
 	t.Helper()
-	s := httptest.NewUnstartedServer(nil)
-	s.StartTLS()
-	defer s.Close()
-	h := &memoryHost{Provider: runnertest.NewProvider(), address: "127.0.0.1:0", certificate: s.TLS.Certificates[0]}
+	authority := previewtest.NewAuthority(t)
+	authority.Issue("berth-agent", time.Now().Add(time.Hour))
+	certificate, err := tls.LoadX509KeyPair(authority.Files())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &memoryHost{Provider: runnertest.NewProvider(), address: "127.0.0.1:0", certificate: certificate}
 	h.fingerprint = agentapi.FingerprintOf(h.certificate.Certificate[0]).String()
 	h.start(t)
 	t.Cleanup(func() { h.stop() })
@@ -51,9 +72,13 @@ func startMemoryHost(t *testing.T) *memoryHost {
 
 func (h *memoryHost) start(t *testing.T) {
 	t.Helper()
-	handler, err := agentapi.New(agentapi.Config{Token: hostBearer, Adopt: func(context.Context, berth.InstallationID) (agentapi.Providers, error) {
+	config := agentapi.Config{Token: hostBearer, Adopt: func(context.Context, berth.InstallationID) (agentapi.Providers, error) {
 		return agentapi.Providers{berth.ProviderDocker: inMemory{h.Provider}}, nil
-	}})
+	}}
+	if h.previews != nil {
+		config.Previews = h.previews
+	}
+	handler, err := agentapi.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,12 +96,17 @@ func (h *memoryHost) start(t *testing.T) {
 	h.stop = sync.OnceFunc(func() {
 		cancel()
 		served.Wait()
+		handler.Close()
 	})
 }
 
 func (h *memoryHost) join(token string) berth.HostJoin {
+	public := ""
+	if h.previews != nil {
+		public = h.previews.URL().String()
+	}
 	return berth.HostJoin{
-		Token: token, Address: "https://" + h.address, Fingerprint: h.fingerprint, Bearer: hostBearer,
+		PublicURL: public, Token: token, Address: "https://" + h.address, Fingerprint: h.fingerprint, Bearer: hostBearer,
 		Providers:    []berth.ProviderKind{berth.ProviderDocker},
 		HostCapacity: berth.HostCapacity{CPU: 2, MemoryBytes: 4e9, Architecture: "amd64"}, Version: "1",
 	}

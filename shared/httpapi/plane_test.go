@@ -110,7 +110,11 @@ func (p *testPlane) OpenShell(_ context.Context, sb berth.Sandbox, req berth.She
 func (p *testPlane) OpenPreview(_ context.Context, sb berth.Sandbox, req berth.PreviewRequest) (berth.PreviewAccess, error) {
 	spec := berth.StreamSpec{Kind: berth.StreamPort, Port: req.Port}
 	ticket := &berth.Ticket{Value: "port-ticket", URL: "https://192.0.2.7:7443/v1/stream", Fingerprint: "sha256:00", ExpiresAt: p.Clock.Now().Add(time.Minute)}
-	return berth.PreviewAccess{Sandbox: sb.ID, Port: req.Port, Ticket: ticket}, spec.Check()
+	access := berth.PreviewAccess{Sandbox: sb.ID, Port: req.Port, Ticket: ticket}
+	if req.As == berth.PreviewURL { // stands for a host with a public URL
+		access.URL, access.Ticket = "https://label.host.example/?berth-ticket=t", nil
+	}
+	return access, spec.Check()
 }
 
 func (p *testPlane) Provider(berth.ProviderKind) (berth.Provider, error) {

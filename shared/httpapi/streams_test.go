@@ -28,6 +28,10 @@ func TestWaysIntoASandboxAreAnswered(t *testing.T) {
 		if got := c.want(200, line+"/preview", `{"port":8080}`); !strings.Contains(string(got.Body), `"url":"https://192.0.2.7:7443/v1/stream","fingerprint":"sha256:00"`) {
 			t.Errorf("a ticket of an agent's: %s", got.Body)
 		}
+		if got := c.want(200, line+"/preview", `{"port":8080,"as":"url","ttl":"30m"}`); !strings.Contains(string(got.Body), `"url":"https://label.host.example/?berth-ticket=t"`) || strings.Contains(string(got.Body), `"ticket":`) {
+			t.Errorf("a URL for browsers: %s", got.Body)
+		}
+		c.wantProblem(berth.CodeInvalid, []string{"as"}, line+"/preview", `{"port":8080,"as":"fax"}`)
 		for _, bad := range []string{`{"port":0}`, `{"port":70000}`, `{}`} {
 			c.wantProblem(berth.CodeInvalid, []string{"port"}, line+"/preview", bad)
 		}
