@@ -4,6 +4,7 @@ package local
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -36,13 +37,17 @@ type meta struct {
 
 const metaName = "meta.json"
 
+// errTorn is a record that a machine without power did not write to its end.
+var errTorn = errors.New("the record is torn")
+
+// readMeta wraps errTorn for what is no record.
 func readMeta(dir string) (m meta, err error) {
 	b, err := os.ReadFile(filepath.Join(dir, metaName))
 	if err != nil {
 		return m, err
 	}
 	if err := json.Unmarshal(b, &m); err != nil {
-		return m, fmt.Errorf("reading the record of sandbox %s: %w", filepath.Base(dir), err)
+		return m, fmt.Errorf("reading the record of sandbox %s: %w: %w", filepath.Base(dir), errTorn, err)
 	}
 	return m, nil
 }

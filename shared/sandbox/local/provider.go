@@ -158,6 +158,11 @@ func (p *Provider) adopt(id berth.SandboxID) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return os.RemoveAll(dir) // the server died before it made anything
 	}
+	if errors.Is(err, errTorn) {
+		// All that ran is gone with the machine's power; what still runs ends with its folder.
+		p.config.Logger.Warn("a sandbox is lost, as its record cannot be read", "sandbox", string(id), "error", err)
+		return os.RemoveAll(dir)
+	}
 	if err != nil {
 		return err
 	}

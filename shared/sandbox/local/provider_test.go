@@ -221,6 +221,27 @@ func TestOtherInstallationsSandboxesAreLeftAlone(t *testing.T) {
 	}
 }
 
+func TestATornRecordIsASandboxLostAndNoMore(t *testing.T) {
+	t.Parallel()
+	root := filepath.Join(t.TempDir(), "s")
+	for id, text := range map[berth.SandboxID]string{sandboxtest.NewID(): "", sandboxtest.NewID(): "{\"run\":\"01", sandboxtest.NewID(): "\x00\x00"} {
+		if err := os.MkdirAll(filepath.Join(root, string(id)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(root, string(id), "meta.json"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := open(t, local.Config{Root: root, GuestPath: "/nowhere"})
+	defer p.Close()
+	if list, err := p.List(t.Context()); err != nil || len(list) != 0 {
+		t.Errorf("List = %+v, %v", list, err)
+	}
+	if left, err := os.ReadDir(root); err != nil || len(left) != 0 {
+		t.Errorf("there is left: %v, %v", left, err)
+	}
+}
+
 func TestAGuestWhoseFolderIsRemovedEndsWithItsCommands(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -2,6 +2,7 @@ package ssh
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
@@ -201,22 +202,31 @@ func (p *Provider) listHost(ctx context.Context, h host, hosts map[berth.Sandbox
 	if err != nil {
 		return nil, err
 	}
-	var states []berth.SandboxState
-	for _, id := range ids {
+	states := make([]berth.SandboxState, len(ids))
+	var asking sync.WaitGroup
+	for i, id := range ids { // each for itself: one that does not answer hides no other
 		where, recorded := hosts[id]
 		if !recorded || where.connection() != h.connection() {
 			where = h
 		}
-		state, err := p.Describe(ctx, berth.SandboxRef{ID: id, Ref: where.ref()})
-		if err != nil {
-			return states, err
-		}
-		if state.Status == berth.SandboxGone { // the folder is there and no sandbox in it
-			state = berth.SandboxState{ID: id, Status: berth.SandboxFailed, Ref: where.ref()}
-		}
-		states = append(states, state)
+		asking.Go(func() { states[i] = p.seen(ctx, id, where) })
 	}
+	asking.Wait()
 	return states, nil
+}
+
+// seen is a sandbox whose folder is there, whether there is one in it and whether it
+// answers or not.
+func (p *Provider) seen(ctx context.Context, id berth.SandboxID, h host) berth.SandboxState {
+	state, err := p.Describe(ctx, berth.SandboxRef{ID: id, Ref: h.ref()})
+	if err == nil && state.Status != berth.SandboxGone {
+		return state
+	}
+	state = berth.SandboxState{ID: id, Status: berth.SandboxFailed, Ref: h.ref()}
+	if err != nil {
+		state.Reason = &berth.Reason{Code: berth.ReasonLost, Message: "the sandbox's folder is there, and it does not answer: " + err.Error()}
+	}
+	return state
 }
 
 // listLimit is for one host.

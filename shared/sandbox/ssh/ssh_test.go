@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -265,6 +266,50 @@ func TestAServerThatDiedWhileItMadeASandboxLeavesNone(t *testing.T) {
 			t.Errorf("something is left: %v", err)
 		}
 	})
+}
+
+func TestASandboxThatPowerTookFromItsHostIsSweptAndHidesNoOther(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "program")
+	other := r.ready(t, r.spec(t))
+	for _, torn := range []string{"sandboxes/ID/meta.json", "daemon.log"} {
+		spec := r.spec(t)
+		if _, err := r.present.Provision(t.Context(), spec); err != nil {
+			t.Fatal(err)
+		}
+		p := r.reopen()
+		for range 2 { // the daemon, and the guest that it had
+			for _, pid := range sandboxtest.Processes(string(spec.ID)) {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
+		path := filepath.Join(r.folder(spec.ID), strings.ReplaceAll(torn, "ID", string(spec.ID)))
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		if torn == "daemon.log" { // in whose place nothing can be opened
+			if err := os.Mkdir(path, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		} else if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		list, err := p.List(t.Context())
+		if err != nil || len(list) != 2 || list[0].ID != other.ID || list[0].Status != berth.SandboxReady || list[1].Status != berth.SandboxFailed {
+			t.Fatalf("%s: List = %+v, %v; want both", torn, list, err)
+		}
+		if torn == "daemon.log" {
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := p.Destroy(t.Context(), refOf(list[1])); err != nil {
+			t.Errorf("%s: Destroy: %v", torn, err)
+		}
+		if _, err := os.Stat(r.folder(spec.ID)); !os.IsNotExist(err) || len(sandboxtest.Left(string(spec.ID))) > 0 {
+			t.Errorf("%s: something is left: %v, %v", torn, err, sandboxtest.Left(string(spec.ID)))
+		}
+	}
 }
 
 func TestTheListIsOfThisInstallationAndOfHostsThatAnswer(t *testing.T) {
