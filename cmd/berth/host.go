@@ -1,9 +1,12 @@
 package main
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/client"
 )
 
 func hostCommand(a *app) *cobra.Command {
@@ -20,3 +23,23 @@ placed only on hosts that have the label zone=a.`,
 
 // hostID is an argument that names a host.
 func hostID(arg string) (berth.HostID, error) { return berth.ParseHostID(arg) }
+
+// onHosts lets a command do something to each host that is named.
+func (a *app) onHosts(cmd *cobra.Command, do func(context.Context, *client.Client, berth.HostID) error) *cobra.Command {
+	cmd.Args, cmd.ValidArgsFunction = someArgs("the host"), a.completeHosts
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, err := a.connect()
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		return a.forEach(args, func(arg string) error {
+			id, err := hostID(arg)
+			if err != nil {
+				return err
+			}
+			return do(cmd.Context(), c, id)
+		})
+	}
+	return cmd
+}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/client"
 )
 
@@ -14,35 +15,19 @@ func hostDrainCommand(a *app) *cobra.Command {
 		Use: "drain HOST...", Short: "Place nothing more on hosts",
 		Long: `Place no new sandbox on hosts. What runs there goes on. With --undo they take
 sandboxes again.`,
-		Example:           "  berth host drain eu-1\n  berth host drain --undo eu-1",
-		Args:              someArgs("the host"),
-		ValidArgsFunction: a.completeHosts,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.connect()
-			if err != nil {
-				return err
-			}
-			defer c.Close()
-			return a.forEach(args, func(arg string) error { return a.hostDrain(cmd.Context(), c, arg, !undo) })
-		},
+		Example: "  berth host drain eu-1\n  berth host drain --undo eu-1",
 	}
 	cmd.Flags().BoolVar(&undo, "undo", false, "take new sandboxes again")
-	return cmd
-}
-
-func (a *app) hostDrain(ctx context.Context, c *client.Client, arg string, draining bool) error {
-	id, err := hostID(arg)
-	if err != nil {
-		return err
-	}
-	h, err := c.DrainHost(ctx, id, draining)
-	if err != nil {
-		return err
-	}
-	if draining {
-		a.note("host %s takes no new sandbox; it is %s", h.ID, h.Status)
-	} else {
-		a.note("host %s takes new sandboxes; it is %s", h.ID, h.Status)
-	}
-	return nil
+	return a.onHosts(cmd, func(ctx context.Context, c *client.Client, id berth.HostID) error {
+		h, err := c.DrainHost(ctx, id, !undo)
+		if err != nil {
+			return err
+		}
+		if undo {
+			a.note("host %s takes new sandboxes; it is %s", h.ID, h.Status)
+		} else {
+			a.note("host %s takes no new sandbox; it is %s", h.ID, h.Status)
+		}
+		return nil
+	})
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/client"
 )
 
@@ -15,30 +16,14 @@ func hostRemoveCommand(a *app) *cobra.Command {
 		Long: `Remove hosts: their keys count no more, and the server forgets how to reach them.
 A host with sandboxes on it is not removed, kept ones included, unless by --force:
 their runs are lost then, and what is left on the machine stays there.`,
-		Example:           "  berth host rm eu-1\n  berth host rm --force eu-1",
-		Args:              someArgs("the host"),
-		ValidArgsFunction: a.completeHosts,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.connect()
-			if err != nil {
-				return err
-			}
-			defer c.Close()
-			return a.forEach(args, func(arg string) error { return a.hostRemove(cmd.Context(), c, arg, force) })
-		},
+		Example: "  berth host rm eu-1\n  berth host rm --force eu-1",
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "also with sandboxes on it, whose runs are lost")
-	return cmd
-}
-
-func (a *app) hostRemove(ctx context.Context, c *client.Client, arg string, force bool) error {
-	id, err := hostID(arg)
-	if err != nil {
-		return err
-	}
-	if err := c.RemoveHost(ctx, id, force); err != nil {
-		return err
-	}
-	a.note("removed host %s", id)
-	return nil
+	return a.onHosts(cmd, func(ctx context.Context, c *client.Client, id berth.HostID) error {
+		if err := c.RemoveHost(ctx, id, force); err != nil {
+			return err
+		}
+		a.note("removed host %s", id)
+		return nil
+	})
 }
