@@ -50,16 +50,28 @@ func (b *box) removeContainer(ctx context.Context) error {
 	return nil
 }
 
+// maxRemovals is how often an engine may fail at a removal. One that meets a file
+// which is being written as it clears a folder says "directory not empty", and
+// does the rest when it is asked again.
+const maxRemovals = 8
+
 // removeContainer removes one container with its anonymous volumes, and returns
 // when it is gone.
 func (p *Provider) removeContainer(ctx context.Context, name string) error {
 	return p.engine.call(ctx, "removing container "+name, func(ctx context.Context) error {
+		failures := 0
 		for pause := 10 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 			_, err := p.engine.api.ContainerRemove(ctx, name, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
-			switch err := engineError("", err); {
-			case err == nil, berth.CodeOf(err) == berth.CodeNotFound:
+			err = engineError("", err)
+			switch berth.CodeOf(err) {
+			case "", berth.CodeNotFound:
 				return nil
-			case berth.CodeOf(err) != berth.CodeConflict: // somebody else is removing it
+			case berth.CodeConflict: // somebody else is removing it
+			case berth.CodeInternal:
+				if failures++; failures == maxRemovals {
+					return err
+				}
+			default:
 				return err
 			}
 			if err := p.config.Clock.Sleep(ctx, pause); err != nil {
