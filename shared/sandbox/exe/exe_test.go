@@ -4,8 +4,10 @@ package exe_test
 
 import (
 	"context"
+	"io"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -62,6 +64,8 @@ func TestWhateverTheLobbyDoesNoVMIsLeft(t *testing.T) {
 		"new prints no JSON":                {faults: exetest.Faults{NoJSON: 1}, code: berth.CodeUnavailable, words: "no JSON"},
 		"the plan has no more VMs":          {faults: exetest.Faults{Refusal: "VM limit reached for your plan"}, code: berth.CodeForbidden, words: "limit reached"},
 		"the image is not known":            {faults: exetest.Faults{Refusal: "cannot pull image"}, code: berth.CodeInvalid, words: "cannot pull"},
+		"the image is not there":            {faults: exetest.Faults{Refusal: `image "ghcr.io/o/i:1" not found`}, code: berth.CodeInvalid, words: "exe.image"},
+		"the image is not to be had":        {faults: exetest.Faults{Refusal: `image "ghcr.io/o/i:1" is not available`}, code: berth.CodeInvalid, words: "exe.image"},
 		"the VM never answers":              {faults: exetest.Faults{NeverStarts: true}, words: "did not answer", failed: true},
 		"the VM never answers, untold":      {faults: exetest.Faults{NeverStarts: true, Sparse: true}, words: "did not answer", failed: true},
 	} {
@@ -164,6 +168,61 @@ func TestAServerThatDiedAtAnyStepLeavesNoVM(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.wantNone(t)
+}
+
+// failing is a lobby of which one command fails.
+type failing struct {
+	exe.Shell
+
+	mu    sync.Mutex // guards what follows
+	left  int        // commands until one fails
+	after bool       // it is done, and its answer lost
+}
+
+func (f *failing) set(step int, after bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.left, f.after = step, after
+}
+
+func (f *failing) Run(ctx context.Context, line string, stdin io.Reader) ([]byte, error) {
+	f.mu.Lock()
+	f.left--
+	fails, after := f.left == 0, f.after
+	f.mu.Unlock()
+	cut := berth.Errorf(berth.CodeUnavailable, "the connection was cut")
+	if fails && !after {
+		return nil, cut
+	}
+	out, err := f.Shell.Run(ctx, line, stdin)
+	if fails {
+		return nil, cut
+	}
+	return out, err
+}
+
+func TestALobbyThatIsCutAtAnyStepLeavesNoVM(t *testing.T) {
+	t.Parallel()
+	f := &failing{}
+	r := newRig(t, func(c *exe.Config) { f.Shell, c.Lobby = c.Lobby, f })
+	for step := 1; step <= 4; step++ {
+		for _, after := range []bool{false, true} {
+			s := spec(t)
+			f.set(step, after)
+			_, _ = r.present.Provision(bounded(t), s) // whether it got that far or not
+			p := r.reopen()                           // the server died
+			f.set(step, after)
+			err := p.Destroy(bounded(t), berth.SandboxRef{ID: s.ID})
+			if err != nil {
+				f.set(0, false)
+				err = p.Destroy(bounded(t), berth.SandboxRef{ID: s.ID})
+			}
+			f.set(0, false)
+			if vms := r.server.VMs(); err != nil || len(vms) > 0 {
+				t.Errorf("step %d, after %v: Destroy: %v; left %v", step, after, err, vms)
+			}
+		}
+	}
 }
 
 func TestWhatIsNotOursIsNeverTouched(t *testing.T) {

@@ -2,7 +2,9 @@ package exe
 
 import (
 	"context"
+	"errors"
 	"sort"
+	"strings"
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
@@ -106,6 +108,7 @@ func (p *Provider) create(ctx context.Context, spec berth.SandboxSpec) (vm, erro
 		}
 		return v, nil
 	}
+	err = ofImage(err)
 	if berth.CodeOf(err) == berth.CodeConflict {
 		// The answer to an earlier question was lost; or the name is another's, whose
 		// VM is not to be removed.
@@ -118,6 +121,19 @@ func (p *Provider) create(ctx context.Context, spec berth.SandboxSpec) (vm, erro
 		p.config.Logger.Warn("a VM that could not be made may be left; it is swept later", "vm", name, "error", removeErr)
 	}
 	return vm{}, err
+}
+
+// ofImage tells a refusal of the image from one of the VM: a VM that is to be made is
+// never not found, and an image's name is nobody's.
+func ofImage(err error) error {
+	var e *berth.Error
+	if !errors.As(err, &e) || e.Code != berth.CodeNotFound && (e.Code != berth.CodeConflict || !strings.Contains(strings.ToLower(e.Message), "image")) {
+		return err
+	}
+	return &berth.Error{
+		Code: berth.CodeInvalid, Field: "exe.image", Message: e.Message, Cause: err,
+		Remediation: "Name an image that exe.dev may pull.",
+	}
 }
 
 // removeLimit is for a removal after a failure, which the end of ctx does not stop.
