@@ -5,11 +5,9 @@ package guest
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"os"
 	"sync"
 
-	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/guest/wire"
 	"github.com/berth-dev/berth/shared/guest/workspace"
 )
@@ -19,11 +17,11 @@ const maxRequests = 64
 
 // session is one connection to the agent.
 type session struct {
-	guest *Guest
-	conn  *wire.Conn
+	guest    *Guest
+	conn     *wire.Conn
+	requests wire.Requests
 
 	mu         sync.Mutex // guards all below
-	cancels    map[uint64]context.CancelFunc
 	uploads    map[uint64]*upload
 	lastUpload uint64
 }
@@ -37,7 +35,7 @@ type upload struct {
 // agent said anything.
 func (g *Guest) serve(conn *wire.Conn) (heard bool) {
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &session{guest: g, conn: conn, cancels: map[uint64]context.CancelFunc{}, uploads: map[uint64]*upload{}}
+	s := &session{guest: g, conn: conn, uploads: map[uint64]*upload{}}
 	var work sync.WaitGroup
 	defer func() {
 		conn.Close()
@@ -75,39 +73,19 @@ func (g *Guest) serve(conn *wire.Conn) (heard bool) {
 		}
 		heard = true
 		if m.Op == wire.OpAbandon {
-			s.abandon(m.ID)
+			s.requests.Abandon(m.ID)
 			continue
 		}
 		slots <- struct{}{}
-		requestCtx := s.begin(ctx, m.ID)
+		requestCtx := s.requests.Begin(ctx, m.ID)
 		work.Go(func() {
 			defer func() { <-slots }()
-			defer s.abandon(m.ID)
-			answer := s.answer(requestCtx, m)
-			answer.ID, answer.Op = m.ID, wire.OpReply
-			_ = conn.Send(answer) // a connection that is gone has nobody to tell
+			defer s.requests.Abandon(m.ID)
+			_ = conn.Send(s.answer(requestCtx, m)) // a connection that is gone has nobody to tell
 			if m.Op == wire.OpStop {
 				g.quitOnce.Do(func() { close(g.quit) })
 			}
 		})
-	}
-}
-
-func (s *session) begin(ctx context.Context, id uint64) context.Context {
-	ctx, cancel := context.WithCancel(ctx)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.cancels[id] = cancel
-	return ctx
-}
-
-func (s *session) abandon(id uint64) {
-	s.mu.Lock()
-	cancel := s.cancels[id]
-	delete(s.cancels, id)
-	s.mu.Unlock()
-	if cancel != nil {
-		cancel()
 	}
 }
 
@@ -117,25 +95,7 @@ func (s *session) answer(ctx context.Context, m wire.Message) wire.Message {
 	for _, f := range m.Files {
 		f.Close()
 	}
-	if err != nil {
-		return wire.Message{Header: wire.Header{Error: errorOf(err)}}
-	}
-	answer := wire.Message{Body: body}
-	if result != nil {
-		answer.Params, err = json.Marshal(result)
-		if err != nil {
-			answer.Error = errorOf(err)
-		}
-	}
-	return answer
-}
-
-func errorOf(err error) *wire.Error {
-	var e *berth.Error
-	if !errors.As(err, &e) {
-		e = berth.Errorf(berth.CodeOf(err), "%s", err.Error())
-	}
-	return &wire.Error{Code: e.Code, Message: e.Message, Field: e.Field, Remediation: e.Remediation}
+	return wire.Reply(m.ID, result, body, err)
 }
 
 func notice(op wire.Op, params any) wire.Message {

@@ -6,37 +6,18 @@ import (
 	"context"
 
 	"github.com/berth-dev/berth/shared/berth"
-	"github.com/berth-dev/berth/shared/guest/wire"
 )
 
-// inputPiece is how much of standard input is sent at once.
-const inputPiece = 256 << 10
-
-// WriteInput appends to the command's standard input. It returns when all is
-// accepted, which a command that does not read delays; the offset that comes
-// with an error says how far it got. What comes after the command has ended is
-// dropped without an error, as by a pipe of the shell.
+// WriteInput appends to the command's standard input, as [client.Ask] does. What
+// comes after the command has ended is dropped without an error, as by a pipe of
+// the shell.
 func (s *Sandbox) WriteInput(ctx context.Context, id berth.CommandID, offset int64, data []byte, eof bool) (int64, error) {
-	for {
-		piece := data[:min(len(data), inputPiece)]
-		last := len(piece) == len(data)
-		var answer wire.Offset
-		_, err := s.askWith(ctx, wire.OpInput, wire.Input{ID: id, Offset: offset, EOF: eof && last}, piece, &answer)
-		if code := berth.CodeOf(err); code == berth.CodeNotFound || code == berth.CodeConflict {
-			if said, spoolErr := s.spools.summary(id); spoolErr == nil && said.Exit != nil {
-				return offset + int64(len(data)), nil
-			}
-		}
-		if err != nil {
-			return offset, err
-		}
-		taken := answer.Offset - offset
-		if taken >= int64(len(data)) {
-			return answer.Offset, nil
-		}
-		data, offset = data[max(taken, 0):], max(answer.Offset, offset)
-		if ctx.Err() != nil {
-			return offset, contextError(ctx)
+	end := offset + int64(len(data))
+	offset, err := s.asks().WriteInput(ctx, id, offset, data, eof)
+	if code := berth.CodeOf(err); code == berth.CodeNotFound || code == berth.CodeConflict {
+		if said, spoolErr := s.spools.summary(id); spoolErr == nil && said.Exit != nil {
+			return end, nil
 		}
 	}
+	return offset, err
 }

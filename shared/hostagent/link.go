@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/guest/client"
 	"github.com/berth-dev/berth/shared/guest/wire"
 )
 
@@ -254,7 +255,7 @@ func (l *link) call(ctx context.Context, op wire.Op, params any, body []byte, fi
 	case <-ctx.Done():
 		l.forget(id)
 		_ = conn.Send(wire.Message{Header: wire.Header{ID: id, Op: wire.OpAbandon}}) // a courtesy
-		return wire.Message{}, contextError(ctx)
+		return wire.Message{}, client.ContextError(ctx)
 	}
 }
 
@@ -276,7 +277,7 @@ func (l *link) begin(ctx context.Context) (*wire.Conn, uint64, chan wire.Message
 		case <-l.closed:
 			return nil, 0, nil, errGone
 		case <-ctx.Done():
-			return nil, 0, nil, contextError(ctx)
+			return nil, 0, nil, client.ContextError(ctx)
 		}
 	}
 }
@@ -285,11 +286,4 @@ func (l *link) forget(id uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.waiting, id)
-}
-
-func contextError(ctx context.Context) error {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return &berth.Error{Code: berth.CodeTimedOut, Message: "the sandbox did not answer in time", Cause: ctx.Err()}
-	}
-	return ctx.Err()
 }

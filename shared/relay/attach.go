@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/guest/client"
 	"github.com/berth-dev/berth/shared/guest/wire"
 )
 
@@ -56,7 +57,7 @@ func Attach(ctx context.Context, rw io.ReadWriteCloser, start string) (io.ReadWr
 			return nil, e
 		case <-ctx.Done():
 			rw.Close()
-			return nil, contextError(ctx)
+			return nil, client.ContextError(ctx)
 		case <-tick.C:
 		}
 	}

@@ -72,29 +72,10 @@ func (s *Sandboxes) ReadOutput(ctx context.Context, ref berth.SandboxRef, id ber
 	}
 }
 
-// inputPiece is how much of standard input is sent at once.
-const inputPiece = 256 << 10
-
 // WriteInput appends to a command's standard input and returns when all is
 // accepted; the offset that comes with an error says how far it got.
 func (s *Sandboxes) WriteInput(ctx context.Context, ref berth.SandboxRef, id berth.CommandID, offset int64, data []byte, eof bool) (int64, error) {
-	for {
-		piece := data[:min(len(data), inputPiece)]
-		last := len(piece) == len(data)
-		var answer wire.Offset
-		_, _, err := s.ask(ctx, ref, wire.OpInput, wire.Input{ID: id, Offset: offset, EOF: eof && last}, piece, &answer)
-		if err != nil {
-			return offset, err
-		}
-		taken := answer.Offset - offset
-		if taken >= int64(len(data)) {
-			return answer.Offset, nil
-		}
-		data, offset = data[max(taken, 0):], max(answer.Offset, offset)
-		if ctx.Err() != nil {
-			return offset, contextError(ctx)
-		}
-	}
+	return s.asks(ref).WriteInput(ctx, id, offset, data, eof)
 }
 
 // Signal sends to a command's process group.

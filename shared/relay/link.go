@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/guest/client"
 	"github.com/berth-dev/berth/shared/guest/wire"
 )
 
@@ -37,7 +38,7 @@ func newLink(ctx context.Context, rw io.ReadWriteCloser) (*link, error) {
 	stop := context.AfterFunc(ctx, func() { rw.Close() })
 	m, err := l.stream.Receive()
 	if !stop() {
-		return nil, contextError(ctx)
+		return nil, client.ContextError(ctx)
 	}
 	var hello wire.FarHello
 	switch {
@@ -159,7 +160,7 @@ func (l *link) call(ctx context.Context, op wire.Op, params json.RawMessage, bod
 		case <-ctx.Done():
 			l.forget(id)
 			go func() { _ = l.stream.Send(wire.Message{Header: wire.Header{ID: id, Op: wire.OpAbandon}}) }()
-			return wire.Message{}, contextError(ctx)
+			return wire.Message{}, client.ContextError(ctx)
 		}
 	}
 }
@@ -192,11 +193,4 @@ func (l *link) touch() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.used = time.Now()
-}
-
-func contextError(ctx context.Context) error {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return &berth.Error{Code: berth.CodeTimedOut, Message: "the sandbox did not answer in time", Cause: ctx.Err()}
-	}
-	return ctx.Err()
 }

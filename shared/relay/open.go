@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/guest/client"
 	"github.com/berth-dev/berth/shared/guest/wire"
 )
 
@@ -45,7 +46,7 @@ func open(ctx context.Context, rw io.ReadWriteCloser, lines bool) (stream io.Rea
 	case <-ctx.Done():
 		rw.Close()
 		<-done
-		return nil, "", contextError(ctx)
+		return nil, "", client.ContextError(ctx)
 	}
 	if r.err != nil {
 		// A stream may know better why it ended.

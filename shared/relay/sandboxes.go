@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/guest/client"
 	"github.com/berth-dev/berth/shared/guest/wire"
 )
 
@@ -113,7 +114,7 @@ func (s *Sandboxes) connect(ctx context.Context, ref berth.SandboxRef, create bo
 	select {
 	case p.turn <- struct{}{}:
 	case <-ctx.Done():
-		return nil, contextError(ctx)
+		return nil, client.ContextError(ctx)
 	}
 	defer func() { <-p.turn }()
 	s.mu.Lock()
@@ -195,7 +196,7 @@ func (s *Sandboxes) insist(ctx context.Context, ref berth.SandboxRef, op wire.Op
 			return m, again, unreachable(err)
 		}
 		if s.config.Clock.Sleep(ctx, pause) != nil {
-			return m, again, contextError(ctx)
+			return m, again, client.ContextError(ctx)
 		}
 		if asked {
 			again++

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/guest/client"
 	"github.com/berth-dev/berth/shared/guest/wire"
 )
 
@@ -69,7 +70,7 @@ func beginStream(ctx context.Context, rw io.ReadWriteCloser, params json.RawMess
 	}
 	switch {
 	case !stop():
-		return nil, contextError(ctx)
+		return nil, client.ContextError(ctx)
 	case err != nil:
 		return nil, unreachable(errors.Join(errBroken, err))
 	case answer.Error != nil:

@@ -47,7 +47,7 @@ func (s *Server) ServePackets(start string, in io.Reader, out io.Writer) {
 func (p *packets) open(ctx context.Context, m wire.Packet, again bool) {
 	var opening wire.Opening
 	if json.Unmarshal(m.Data, &opening) != nil || opening.Start != p.start {
-		p.tell(m.Session, wire.PacketRefused, errorOf(berth.Errorf(berth.CodeConflict, "the sandbox was started anew from outside")))
+		p.tell(m.Session, wire.PacketRefused, wire.ErrorOf(berth.Errorf(berth.CodeConflict, "the sandbox was started anew from outside")))
 		return
 	}
 	if again { // its answer may have been lost

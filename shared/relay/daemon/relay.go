@@ -87,7 +87,7 @@ func waitForEnd(conn *net.UnixConn, root string) {
 
 // refuse sends err in place of a daemon's hello.
 func refuse(far io.ReadWriteCloser, err error) error {
-	return wire.NewStream(far).Send(wire.Message{Header: wire.Header{Op: wire.OpHello, Error: errorOf(err)}})
+	return wire.NewStream(far).Send(wire.Message{Header: wire.Header{Op: wire.OpHello, Error: wire.ErrorOf(err)}})
 }
 
 // pair makes one stream of two. The process that has them ends with them.

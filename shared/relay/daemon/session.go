@@ -9,7 +9,6 @@ import (
 	"io"
 	"sync"
 
-	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/guest/wire"
 )
 
@@ -19,18 +18,16 @@ const maxRequests = 1024
 
 // session is one connection.
 type session struct {
-	server *Server
-	stream *wire.Stream
-
-	mu      sync.Mutex // guards cancels
-	cancels map[uint64]context.CancelFunc
+	server   *Server
+	stream   *wire.Stream
+	requests wire.Requests
 }
 
 // Serve answers one connection until it ends or ctx does. It takes over rw, a
 // stream of any kind.
 func (s *Server) Serve(ctx context.Context, rw io.ReadWriteCloser) error {
 	ctx, cancel := context.WithCancel(ctx)
-	session := &session{server: s, stream: wire.NewStream(rw), cancels: map[uint64]context.CancelFunc{}}
+	session := &session{server: s, stream: wire.NewStream(rw)}
 	var work sync.WaitGroup
 	defer func() {
 		session.stream.Close()
@@ -62,64 +59,22 @@ func (s *Server) Serve(ctx context.Context, rw io.ReadWriteCloser) error {
 			return nil
 		}
 		if m.Op == wire.OpAbandon {
-			session.abandon(m.ID)
+			session.requests.Abandon(m.ID)
 			continue
 		}
 		slots <- struct{}{}
 		s.answering.Add(1)
-		requestCtx := session.begin(ctx, m.ID)
+		requestCtx := session.requests.Begin(ctx, m.ID)
 		work.Go(func() {
 			defer func() { <-slots }()
 			defer s.answering.Add(-1)
-			defer session.abandon(m.ID)
-			answer := session.answer(requestCtx, m)
-			answer.ID, answer.Op = m.ID, wire.OpReply
+			defer session.requests.Abandon(m.ID)
+			result, body, err := s.do(requestCtx, m)
+			answer := wire.Reply(m.ID, result, body, err)
 			_ = session.stream.Send(answer) // a connection that is gone has nobody to tell
 			if m.Op == wire.OpDestroy && answer.Error == nil {
 				s.end()
 			}
 		})
 	}
-}
-
-func (s *session) begin(ctx context.Context, id uint64) context.Context {
-	ctx, cancel := context.WithCancel(ctx)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.cancels[id] = cancel
-	return ctx
-}
-
-func (s *session) abandon(id uint64) {
-	s.mu.Lock()
-	cancel := s.cancels[id]
-	delete(s.cancels, id)
-	s.mu.Unlock()
-	if cancel != nil {
-		cancel()
-	}
-}
-
-func (s *session) answer(ctx context.Context, m wire.Message) wire.Message {
-	result, body, err := s.server.do(ctx, m)
-	if err != nil {
-		return wire.Message{Header: wire.Header{Error: errorOf(err)}}
-	}
-	answer := wire.Message{Body: body}
-	if raw, ok := result.(json.RawMessage); ok {
-		answer.Params = raw
-	} else if result != nil {
-		if answer.Params, err = json.Marshal(result); err != nil {
-			answer.Error = errorOf(err)
-		}
-	}
-	return answer
-}
-
-func errorOf(err error) *wire.Error {
-	var e *berth.Error
-	if !errors.As(err, &e) {
-		e = berth.Errorf(berth.CodeOf(err), "%s", err.Error())
-	}
-	return &wire.Error{Code: e.Code, Message: e.Message, Field: e.Field, Remediation: e.Remediation}
 }

@@ -14,11 +14,7 @@ import (
 // connection until either is gone. The connection is over then.
 func (s *session) becomeStream(ctx context.Context, m wire.Message) {
 	stream, err := s.openStream(ctx, m)
-	answer := wire.Message{Header: wire.Header{ID: m.ID, Op: wire.OpReply}}
-	if err != nil {
-		answer.Error = errorOf(err)
-	}
-	if sendErr := s.stream.Send(answer); err != nil || sendErr != nil {
+	if sendErr := s.stream.Send(wire.Reply(m.ID, nil, nil, err)); err != nil || sendErr != nil {
 		if stream != nil {
 			stream.Close()
 		}
