@@ -121,7 +121,17 @@ func TestRunsGoToAHostThatJoined(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Without a host docker is off, and the reason says so.
-	request := berth.RunRequest{Environment: "ci", Command: []string{"count", "40", "25"}}
+	// The first run counts, and takes the host's cores until it is told to end.
+	release := make(chan struct{})
+	host.Programs["count and wait"] = func(p *runnertest.Process) int {
+		status := host.Programs["count"](p)
+		select {
+		case <-release:
+		case <-p.Ended:
+		}
+		return status
+	}
+	request := berth.RunRequest{Environment: "ci", Command: []string{"count and wait", "40", "25"}}
 	if _, err = api.CreateRun(t.Context(), request); err == nil || !strings.Contains(err.Error(), "the docker provider is off") {
 		t.Fatalf("CreateRun without a host: %v", err)
 	}
@@ -170,20 +180,32 @@ func TestRunsGoToAHostThatJoined(t *testing.T) {
 	if second, err = api.CreateRun(t.Context(), berth.RunRequest{Environment: "ci", Command: []string{"true"}}); err != nil {
 		t.Fatal(err)
 	}
-	// The host is cut off for a while in the middle of the command.
-	host.stop()
-	time.Sleep(300 * time.Millisecond)
-	host.start(t)
-	run := p.awaitRun(first.ID)
-	if run.Status != berth.RunSucceeded || strings.Count(p.log(run).stdout.String(), "\n") != 40 {
-		t.Fatalf("the run is %s: %+v\n%s", run.Status, run.Reason, logged())
+	var waiting berth.Run
+	for deadline := time.Now().Add(startWait); ; time.Sleep(10 * time.Millisecond) {
+		if waiting, err = api.FindRun(t.Context(), second.ID); err != nil || waiting.Reason != nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the second run says nothing of what it waits for:\n%s", logged())
+		}
 	}
-	waiting, err := api.FindRun(t.Context(), second.ID)
-	if err != nil || waiting.Status != berth.RunQueued || waiting.Reason == nil || !strings.Contains(waiting.Reason.Message, "eu-1 has 0 cores") {
+	if err != nil || waiting.Status != berth.RunQueued || !strings.Contains(waiting.Reason.Message, "eu-1 has 0 cores") {
 		t.Errorf("the second run is %s, %+v, %v", waiting.Status, waiting.Reason, err)
 	}
 	if err := api.CancelRun(t.Context(), second.ID); err != nil {
 		t.Error(err)
+	}
+	// The host is cut off for a while in the middle of the command.
+	host.stop()
+	time.Sleep(300 * time.Millisecond)
+	host.start(t)
+	close(release)
+	run := p.awaitRun(first.ID)
+	if run.Status != berth.RunSucceeded || strings.Count(p.log(run).stdout.String(), "\n") != 40 {
+		t.Fatalf("the run is %s: %+v\n%s", run.Status, run.Reason, logged())
+	}
+	if run := p.awaitRun(second.ID); run.Status != berth.RunCancelled {
+		t.Errorf("the second run is %s, %+v", run.Status, run.Reason)
 	}
 	sandboxes, err := api.ListSandboxes(t.Context(), client.Page{})
 	if err != nil || len(sandboxes.Items) != 2 || sandboxes.Items[0].Host != "eu-1" {
