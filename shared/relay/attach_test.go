@@ -167,6 +167,7 @@ func TestAttachGivesUpOnWhatDoesNotAnswer(t *testing.T) {
 // be, as far as a process can that is not.
 func TestAGuestThatIsItsOwnAgent(t *testing.T) {
 	t.Parallel()
+	needGuest(t)
 	if os.Getuid() != 0 {
 		t.Skip("process 1 of a container is root, and this is not")
 	}
