@@ -107,7 +107,8 @@ type Provider interface {
 	Provision(ctx context.Context, spec SandboxSpec) (SandboxState, error)
 	// Describe returns status gone for a sandbox that does not exist.
 	Describe(ctx context.Context, ref SandboxRef) (SandboxState, error)
-	// Stop ends all commands and keeps files; Start makes it ready again.
+	// Stop ends all commands and keeps files; Start makes it ready again, or
+	// returns with status creating, as Provision does.
 	Stop(ctx context.Context, ref SandboxRef) error
 	Start(ctx context.Context, ref SandboxRef) (SandboxState, error)
 	// Destroy leaves nothing of ours behind; a sandbox that is gone is no error.
