@@ -5,12 +5,10 @@ package hostagent
 import (
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"sort"
 	"strings"
-	"syscall"
 
 	"github.com/berth-dev/berth/shared/berth"
 )
@@ -116,12 +114,4 @@ func hashOf(spec berth.CommandSpec) string {
 		fmt.Fprintf(h, "%d:%s", len(arg), arg)
 	}
 	return hex.EncodeToString(h.Sum(nil))
-}
-
-// diskError gives a full disk its code.
-func diskError(doing string, err error) error {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		return &berth.Error{Code: berth.CodeUnavailable, Message: "no space is left on the device", Cause: err}
-	}
-	return berth.Wrap(err, doing)
 }

@@ -206,5 +206,5 @@ func (s *Sandbox) bury(id berth.CommandID) error {
 	if err != nil || said.Start != nil || said.Exit != nil {
 		return err
 	}
-	return diskError("writing a tombstone", w.WriteExit(berth.Exit{Code: -1, Reason: berth.ExitCancelled, Message: "cancelled before the start"}))
+	return DiskError("writing a tombstone", w.WriteExit(berth.Exit{Code: -1, Reason: berth.ExitCancelled, Message: "cancelled before the start"}))
 }

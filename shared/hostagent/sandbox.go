@@ -50,7 +50,7 @@ func OpenSandbox(config SandboxConfig) (*Sandbox, error) {
 	}
 	s := &Sandbox{config: config, spools: newSpools(config.SpoolDir)}
 	if err := os.MkdirAll(config.SpoolDir, 0o700); err != nil {
-		return nil, diskError("making a sandbox's folder", err)
+		return nil, DiskError("making a sandbox's folder", err)
 	}
 	return s, s.makeSocketDir()
 }
@@ -65,7 +65,7 @@ func (s *Sandbox) makeSocketDir() error {
 	if err == nil && s.config.Shared {
 		err = os.Chmod(s.config.SocketDir, mode) // whatever the umask took
 	}
-	return diskError("making a sandbox's folder", err)
+	return DiskError("making a sandbox's folder", err)
 }
 
 // Listen begins to wait for the guest of the named start. Commands of another

@@ -51,7 +51,7 @@ func (s *spools) open(id berth.CommandID) (*os.File, error) {
 	}
 	f, err := os.OpenFile(s.path(id), os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
 	if err != nil {
-		return nil, diskError("opening a spool", err)
+		return nil, DiskError("opening a spool", err)
 	}
 	return f, nil
 }

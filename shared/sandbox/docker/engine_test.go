@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -252,5 +253,45 @@ func TestAPullThatTheEngineCutsShortMayBeTriedAgain(t *testing.T) {
 		if got := pulls.Load(); got != want {
 			t.Errorf("%d pulls, want %d", got, want)
 		}
+	}
+}
+
+func TestATornRecordIsASandboxLostAndNoMore(t *testing.T) {
+	t.Parallel()
+	torn := sandboxtest.NewID()
+	var config docker.Config
+	host := fakeEngine(t, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/volumes"):
+			_, _ = w.Write([]byte(`{"Volumes":[]}`))
+			return
+		case !strings.HasSuffix(r.URL.Path, "/containers/json"):
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		labels := map[string]string{"dev.berth.installation": string(config.Installation), "dev.berth.sandbox": string(torn)}
+		_ = json.NewEncoder(w).Encode([]map[string]any{{"Id": "c", "Labels": labels}})
+	})
+	config = fakeConfig(t, host)
+	for id, text := range map[berth.SandboxID]string{torn: `{"id":"01`, sandboxtest.NewID(): "", sandboxtest.NewID(): "\x00\x00"} {
+		if err := os.MkdirAll(filepath.Join(config.Root, string(id)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(config.Root, string(id), "meta.json"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	whole := recorded(t, config)
+	p := open(t, config)
+	if left, err := os.ReadDir(config.Root); err != nil || len(left) != 1 || left[0].Name() != string(whole.ID) {
+		t.Errorf("the folder holds %v, %v", left, err)
+	}
+	var listed []berth.SandboxID
+	list, err := p.List(bounded(t))
+	for _, s := range list {
+		listed = append(listed, s.ID)
+	}
+	if err != nil || !slices.Contains(listed, whole.ID) || !slices.Contains(listed, torn) || len(listed) != 2 {
+		t.Errorf("List = %v, %v: the container without a record is to be swept", listed, err)
 	}
 }

@@ -3,17 +3,11 @@
 package docker
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
-	"syscall"
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/guest/proctree"
+	"github.com/berth-dev/berth/shared/hostagent"
 )
 
 // meta is what is recorded about a sandbox, before each change that it tells of.
@@ -70,32 +64,7 @@ func (m meta) endOf(start string) *ending {
 	return nil
 }
 
-const metaName = "meta.json"
-
-func readMeta(dir string) (m meta, err error) {
-	b, err := os.ReadFile(filepath.Join(dir, metaName))
-	if err != nil {
-		return m, err
-	}
-	if err := json.Unmarshal(b, &m); err != nil {
-		return m, fmt.Errorf("reading the record of sandbox %s: %w", filepath.Base(dir), err)
-	}
-	return m, nil
-}
-
-// write replaces the record as a whole.
-func (m meta) write(dir string) error {
-	b, err := json.Marshal(m)
-	if err != nil {
-		return err
-	}
-	temp := filepath.Join(dir, metaName+".new")
-	err = os.WriteFile(temp, b, 0o600)
-	if err == nil {
-		err = os.Rename(temp, filepath.Join(dir, metaName))
-	}
-	return diskError("recording a sandbox", err)
-}
+func (m meta) write(dir string) error { return hostagent.WriteRecord(dir, m) }
 
 // attached reports whether the guest is its own agent.
 func (m meta) attached() bool { return m.Transport == TransportAttached }
@@ -107,19 +76,4 @@ func (m meta) guest(boot string) (proctree.Process, bool) {
 	}
 	p, ok := proctree.Read(m.PID)
 	return p, ok && p.StartTime == m.StartTime
-}
-
-func bootID() (string, error) {
-	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return "", fmt.Errorf("reading the machine's boot id: %w", err)
-	}
-	return strings.TrimSpace(string(b)), nil
-}
-
-func diskError(doing string, err error) error {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		return &berth.Error{Code: berth.CodeUnavailable, Message: "no space is left on the device", Cause: err}
-	}
-	return berth.Wrap(err, doing)
 }

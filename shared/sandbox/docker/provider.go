@@ -88,7 +88,7 @@ func (p *Provider) openRoot() (err error) {
 		return fmt.Errorf("opening the docker provider: %w", err)
 	}
 	if err := os.MkdirAll(root, 0o700); err != nil {
-		return diskError("making the folder of docker sandboxes", err)
+		return hostagent.DiskError("making the folder of docker sandboxes", err)
 	}
 	if err := os.Chmod(root, 0o700); err != nil {
 		return fmt.Errorf("closing the folder of docker sandboxes to others: %w", err)
@@ -106,7 +106,7 @@ func (p *Provider) openRoot() (err error) {
 		}
 		p.guarded = append(p.guarded, path)
 	}
-	p.boot, err = bootID()
+	p.boot, err = hostagent.BootID()
 	return err
 }
 
@@ -128,11 +128,19 @@ func (p *Provider) recorded() ([]meta, error) {
 		if !entry.IsDir() || !berth.IsULID(entry.Name()) {
 			continue
 		}
-		m, err := readMeta(dir)
+		var m meta
+		err := hostagent.ReadRecord(dir, &m)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			if err := os.RemoveAll(dir); err != nil {
 				return nil, fmt.Errorf("removing a sandbox that was not made: %w", err)
+			}
+		case errors.Is(err, hostagent.ErrTorn):
+			// All that ran is gone with the machine's power. The container is still
+			// listed, as one without a record, and swept.
+			p.config.Logger.Warn("a sandbox is lost, as its record cannot be read", "sandbox", entry.Name(), "error", err)
+			if err := os.RemoveAll(dir); err != nil {
+				return nil, fmt.Errorf("removing a torn record: %w", err)
 			}
 		case err != nil:
 			return nil, err

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/hostagent"
 )
 
 // making is a sandbox that is being made in the background.
@@ -238,7 +239,7 @@ func (b *box) create(p plan, transport Transport) error {
 		Binds: p.binds, Transport: transport, CreatedAt: b.provider.config.Clock.Now(),
 	}
 	if err := os.Mkdir(b.dir, 0o700); err != nil && !os.IsExist(err) {
-		return diskError("making a sandbox's folder", err)
+		return hostagent.DiskError("making a sandbox's folder", err)
 	}
 	if err := m.write(b.dir); err != nil {
 		_ = os.RemoveAll(b.dir) // on a full disk the folder says nothing

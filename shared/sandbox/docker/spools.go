@@ -14,6 +14,7 @@ import (
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/guest/wire"
+	"github.com/berth-dev/berth/shared/hostagent"
 )
 
 const (
@@ -39,7 +40,7 @@ func (b *box) dropSpools() error {
 	if err := os.RemoveAll(b.spoolDir()); err != nil {
 		return berth.Wrap(err, "forgetting outputs")
 	}
-	return diskError("making a sandbox's folder", os.MkdirAll(b.spoolDir(), 0o700))
+	return hostagent.DiskError("making a sandbox's folder", os.MkdirAll(b.spoolDir(), 0o700))
 }
 
 // fetchSpool brings the spool of a command here whose sandbox does not run. After
@@ -129,7 +130,7 @@ func (b *box) receiveSpool(ctx context.Context, id berth.CommandID, heard func()
 	path := filepath.Join(b.spoolDir(), string(id))
 	file, err := os.OpenFile(path+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
-		return diskError("keeping an output", err)
+		return hostagent.DiskError("keeping an output", err)
 	}
 	_, err = io.CopyN(file, heardReader{in, heard}, min(header.Size, maxFetched))
 	if err = errors.Join(err, file.Close()); err == nil {
@@ -137,7 +138,7 @@ func (b *box) receiveSpool(ctx context.Context, id berth.CommandID, heard func()
 	}
 	if err != nil {
 		_ = os.Remove(path + ".new") // on a full disk the first error tells all
-		return diskError("keeping an output", engineError("reading an output from container "+name, err))
+		return hostagent.DiskError("keeping an output", engineError("reading an output from container "+name, err))
 	}
 	return nil
 }

@@ -3,16 +3,14 @@
 package local
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/guest/proctree"
+	"github.com/berth-dev/berth/shared/hostagent"
 )
 
 // meta is what is recorded about a sandbox, before each change that it tells of.
@@ -35,36 +33,7 @@ type meta struct {
 	CreatedAt    time.Time `json:"created_at"`
 }
 
-const metaName = "meta.json"
-
-// errTorn is a record that a machine without power did not write to its end.
-var errTorn = errors.New("the record is torn")
-
-// readMeta wraps errTorn for what is no record.
-func readMeta(dir string) (m meta, err error) {
-	b, err := os.ReadFile(filepath.Join(dir, metaName))
-	if err != nil {
-		return m, err
-	}
-	if err := json.Unmarshal(b, &m); err != nil {
-		return m, fmt.Errorf("reading the record of sandbox %s: %w: %w", filepath.Base(dir), errTorn, err)
-	}
-	return m, nil
-}
-
-// write replaces the record as a whole.
-func (m meta) write(dir string) error {
-	b, err := json.Marshal(m)
-	if err != nil {
-		return err
-	}
-	temp := filepath.Join(dir, metaName+".new")
-	err = os.WriteFile(temp, b, 0o600)
-	if err == nil {
-		err = os.Rename(temp, filepath.Join(dir, metaName))
-	}
-	return diskError("recording a sandbox", err)
-}
+func (m meta) write(dir string) error { return hostagent.WriteRecord(dir, m) }
 
 // guest finds the guest's process. When the server died between starting and
 // recording it, its command line tells.
@@ -87,12 +56,4 @@ func (m meta) guest(boot string) (proctree.Process, bool) {
 		}
 	}
 	return proctree.Process{}, false
-}
-
-func bootID() (string, error) {
-	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return "", fmt.Errorf("reading the machine's boot id: %w", err)
-	}
-	return strings.TrimSpace(string(b)), nil
 }

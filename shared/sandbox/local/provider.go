@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"sort"
 	"sync"
-	"syscall"
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/hostagent"
@@ -49,12 +48,12 @@ func New(config Config) (*Provider, error) {
 		return nil, fmt.Errorf("opening the local provider: %w", err)
 	}
 	config.Root = root
-	boot, err := bootID()
+	boot, err := hostagent.BootID()
 	if err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(root, 0o700); err != nil {
-		return nil, diskError("making the folder of local sandboxes", err)
+		return nil, hostagent.DiskError("making the folder of local sandboxes", err)
 	}
 	if err := os.Chmod(root, 0o700); err != nil {
 		return nil, fmt.Errorf("closing the folder of local sandboxes to others: %w", err)
@@ -154,11 +153,12 @@ func (p *Provider) forget(b *box) {
 // adopt takes up one recorded sandbox.
 func (p *Provider) adopt(id berth.SandboxID) error {
 	dir := filepath.Join(p.config.Root, string(id))
-	m, err := readMeta(dir)
+	var m meta
+	err := hostagent.ReadRecord(dir, &m)
 	if errors.Is(err, fs.ErrNotExist) {
 		return os.RemoveAll(dir) // the server died before it made anything
 	}
-	if errors.Is(err, errTorn) {
+	if errors.Is(err, hostagent.ErrTorn) {
 		// All that ran is gone with the machine's power; what still runs ends with its folder.
 		p.config.Logger.Warn("a sandbox is lost, as its record cannot be read", "sandbox", string(id), "error", err)
 		return os.RemoveAll(dir)
@@ -173,11 +173,4 @@ func (p *Provider) adopt(id berth.SandboxID) error {
 	b.life.Lock()
 	defer b.life.Unlock()
 	return b.adopt(m)
-}
-
-func diskError(doing string, err error) error {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		return &berth.Error{Code: berth.CodeUnavailable, Message: "no space is left on the device", Cause: err}
-	}
-	return berth.Wrap(err, doing)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/guest/proctree"
+	"github.com/berth-dev/berth/shared/hostagent"
 )
 
 // startFlag is the guest's flag that names its start.
@@ -68,7 +69,7 @@ func (b *box) create(spec berth.SandboxSpec) error {
 		return err
 	}
 	if err := os.Mkdir(b.dir, 0o700); err != nil && !os.IsExist(err) {
-		return diskError("making a sandbox's folder", err)
+		return hostagent.DiskError("making a sandbox's folder", err)
 	}
 	if err := m.write(b.dir); err != nil {
 		return err

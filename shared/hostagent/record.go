@@ -1,0 +1,65 @@
+//go:build linux
+
+package hostagent
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/berth-dev/berth/shared/berth"
+)
+
+// ErrTorn is a record that a machine without power did not write to its end.
+var ErrTorn = errors.New("the record is torn")
+
+const recordName = "meta.json"
+
+// ReadRecord reads what is recorded about the sandbox of a folder. Errors:
+// fs.ErrNotExist, and ErrTorn for what is no record.
+func ReadRecord(dir string, record any) error {
+	b, err := os.ReadFile(filepath.Join(dir, recordName))
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(b, record); err != nil {
+		return fmt.Errorf("reading the record of sandbox %s: %w: %w", filepath.Base(dir), ErrTorn, err)
+	}
+	return nil
+}
+
+// WriteRecord replaces the record as a whole. Error: unavailable when the disk is
+// full.
+func WriteRecord(dir string, record any) error {
+	b, err := json.Marshal(record)
+	if err != nil {
+		return err
+	}
+	temp := filepath.Join(dir, recordName+".new")
+	err = os.WriteFile(temp, b, 0o600)
+	if err == nil {
+		err = os.Rename(temp, filepath.Join(dir, recordName))
+	}
+	return DiskError("recording a sandbox", err)
+}
+
+// DiskError gives a full disk its code.
+func DiskError(doing string, err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return &berth.Error{Code: berth.CodeUnavailable, Message: "no space is left on the device", Cause: err}
+	}
+	return berth.Wrap(err, doing)
+}
+
+// BootID tells this start of the machine from every other.
+func BootID() (string, error) {
+	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return "", fmt.Errorf("reading the machine's boot id: %w", err)
+	}
+	return strings.TrimSpace(string(b)), nil
+}
