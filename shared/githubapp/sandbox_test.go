@@ -35,6 +35,9 @@ const sandboxID = "01arz3ndektsv4rrffq69g5fa1"
 
 func TestAPrivateCloneLeavesNoTokenInALocalSandbox(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts guests")
+	}
 	root, workspace := filepath.Join(t.TempDir(), "sandboxes"), t.TempDir()
 	p, err := local.New(local.Config{Root: root, GuestPath: sandboxtest.BuildGuest(t), Installation: "test"})
 	if err != nil {
@@ -63,6 +66,9 @@ func TestAPrivateCloneLeavesNoTokenInAContainer(t *testing.T) {
 
 func TestAPrivateCloneLeavesNoTokenInASprite(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts guests")
+	}
 	service := spritestest.Start(t)
 	guest, err := os.ReadFile(sandboxtest.BuildGuest(t))
 	if err != nil {

@@ -11,14 +11,18 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 )
 
+// key is one for all servers of a process: it takes long to find.
+var key = sync.OnceValues(func() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, 2048) })
+
 func (s *Server) newKey(t testing.TB) {
 	t.Helper()
 	var err error
-	if s.key, err = rsa.GenerateKey(rand.Reader, 2048); err != nil {
+	if s.key, err = key(); err != nil {
 		t.Fatal(err)
 	}
 	s.Key = string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(s.key)}))

@@ -4,11 +4,14 @@ package gitservertest
 
 import (
 	"bytes"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"testing/fstest"
 )
 
 // The names in the history.
@@ -60,6 +63,53 @@ func NewRepository(t testing.TB) *Repository {
 		t.Skip("no git in PATH")
 	}
 	r := &Repository{Dir: filepath.Join(t.TempDir(), "repository.git"), git: git}
+	made.mu.Lock()
+	defer made.mu.Unlock()
+	if made.files == nil {
+		r.make(t)
+		made.files, made.history = files(t, r.Dir), r.History
+		return r
+	}
+	if err := os.CopyFS(r.Dir, made.files); err != nil {
+		t.Fatal(err)
+	}
+	r.History = made.history
+	return r
+}
+
+// made is the first repository, of which others are copies: git starts a program for
+// each step, and they are many.
+var made struct {
+	mu      sync.Mutex // guards what follows
+	files   fstest.MapFS
+	history History
+}
+
+// files are those of a folder, and the folders that are empty.
+func files(t testing.TB, dir string) fstest.MapFS {
+	t.Helper()
+	all := fstest.MapFS{}
+	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || path == "." {
+			return err
+		}
+		file := &fstest.MapFile{Mode: 0o644}
+		if entry.IsDir() {
+			file.Mode = fs.ModeDir | 0o755
+		} else if file.Data, err = os.ReadFile(filepath.Join(dir, path)); err != nil {
+			return err
+		}
+		all[path] = file
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func (r *Repository) make(t testing.TB) {
+	t.Helper()
 	r.run(t, nil, "", "init", "--quiet", "--bare", "--template=", r.Dir)
 	r.Git(t, "symbolic-ref", "HEAD", "refs/heads/"+DefaultBranch)
 	r.run(t, bytes.NewBufferString(stream()), r.Dir, "fast-import", "--quiet")
@@ -74,7 +124,6 @@ func NewRepository(t testing.TB) *Repository {
 	}
 	// Hidden refs are not told to clients, so that Hidden is beyond every branch.
 	r.Git(t, "config", "transfer.hideRefs", "refs/hidden")
-	return r
 }
 
 // Git runs git in the repository and returns its standard output.
