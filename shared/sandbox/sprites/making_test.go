@@ -62,6 +62,24 @@ func settled(t *testing.T, p *sprites.Provider, spec berth.SandboxSpec) berth.Sa
 	}
 }
 
+// The answer to a creation that takes long may be lost while it goes on.
+func TestASpriteThatIsStillBeingMadeIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	w := newWard(t)
+	w.Fail(createRoute, spritestest.Fault{Cut: true}, spritestest.Fault{Status: 400, Body: `{"error":"bad_request","message":"name has already been taken"}`})
+	p, spec := open(t, w.config), specOf(berth.Environment{})
+	for range 2 {
+		if state, err := p.Provision(t.Context(), spec); berth.CodeOf(err) != berth.CodeUnavailable {
+			t.Fatalf("Provision = %+v, %v, want unavailable", state, err)
+		}
+	}
+	ref := insist(t, p, spec)
+	if err := p.Destroy(t.Context(), ref); err != nil {
+		t.Error(err)
+	}
+	w.check(t, spec.ID)
+}
+
 func TestASandboxThatIsBeingMadeIsDestroyedWhole(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"", "mine"} {

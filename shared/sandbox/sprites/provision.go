@@ -2,6 +2,7 @@ package sprites
 
 import (
 	"context"
+	"regexp"
 	"slices"
 	"time"
 
@@ -106,7 +107,7 @@ func (p *Provider) create(ctx context.Context, pl plan) error {
 		made, failure := p.api.Create(ctx, order)
 		if s, err = made, failure; failure != nil {
 			if s, err = p.api.Find(ctx, pl.name); berth.CodeOf(err) == berth.CodeNotFound {
-				err = failure
+				err = unseen(failure)
 			}
 		}
 	}
@@ -126,6 +127,21 @@ func (p *Provider) create(ctx context.Context, pl plan) error {
 		return berth.Wrap(err, "blocking the network of sprite "+pl.name)
 	}
 	return p.checkBlocked(ctx, pl)
+}
+
+var nameTaken = regexp.MustCompile(`(?i)\b(taken|exists?|in use)\b`)
+
+// unseen is the failure of a creation after which there is no sprite to be seen. No
+// two sandboxes have one name: where it is taken, an earlier creation goes on whose
+// answer was lost.
+func unseen(failure error) error {
+	switch berth.CodeOf(failure) {
+	case berth.CodeInvalid, berth.CodeConflict:
+		if nameTaken.MatchString(failure.Error()) {
+			return &berth.Error{Code: berth.CodeUnavailable, Message: "it is being made, or its name is taken", Cause: failure}
+		}
+	}
+	return failure
 }
 
 func notOurs(name string) error {
