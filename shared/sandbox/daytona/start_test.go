@@ -15,7 +15,7 @@ import (
 // A gateway gives a request 29 s, and Daytona may hold a start for longer.
 func TestAStartReturnsSoonWhateverTheServerWaitsFor(t *testing.T) {
 	t.Parallel()
-	s := daytonatest.New(t, daytonatest.Config{StartTime: 1500 * time.Millisecond, CreateWait: 30 * time.Second})
+	s := daytonatest.New(t, daytonatest.Config{StartTime: 4 * time.Second, CreateWait: 30 * time.Second})
 	c := config(t, s)
 	c.Pace.Restart = 50 * time.Millisecond
 	p := open(t, c)
@@ -87,7 +87,7 @@ func TestAStartThatCameToNothingIsToldToWhoLooksAndMayBeTriedAgain(t *testing.T)
 		t.Errorf("after that: %+v, %v; want stopped", said, err)
 	}
 	s.SetFault(nil)
-	if said, err := p.Start(t.Context(), ref(state)); err != nil || said.Status != berth.SandboxCreating {
+	if said, err := p.Start(t.Context(), ref(state)); err != nil {
 		t.Errorf("Start again = %+v, %v", said, err)
 	}
 	awaitReady(t, func() (berth.SandboxState, error) { return p.Describe(t.Context(), ref(state)) })
@@ -97,7 +97,7 @@ func TestAStopIsNotHeldUpByAToolboxThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	s := daytonatest.New(t, daytonatest.Config{})
 	c := config(t, s)
-	c.Pace.Stop = 10 * time.Second
+	c.Pace.Stop = 20 * time.Second
 	p := open(t, c)
 	state := ready(t, p, spec(t))
 	s.SetFault(func(r *http.Request) daytonatest.Fault {

@@ -20,7 +20,7 @@ func TestProvisionReturnsSoonWhateverTheServiceWaitsFor(t *testing.T) {
 	t.Parallel()
 	w := newWard(t)
 	w.config.Moment = 20 * time.Millisecond
-	w.Fail(createRoute, spritestest.Fault{Late: time.Second})
+	w.Fail(createRoute, spritestest.Fault{Late: 2 * time.Second})
 	p, spec := open(t, w.config), specOf(berth.Environment{})
 	for range 3 {
 		began := time.Now()
