@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/berth-dev/berth/shared/guest"
 	"github.com/berth-dev/berth/shared/relay/daemon"
@@ -30,6 +31,7 @@ func (o options) mustRead(args []string, need ...string) {
 
 func guestConfig(args []string) guest.Config {
 	config := guest.Config{Environ: os.Environ(), Bash: defaultBash}
+	var life time.Duration
 	options{
 		"dir":           &config.Dir, // folder of the agent's socket
 		"sandbox-start": &config.SandboxStart,
@@ -40,7 +42,11 @@ func guestConfig(args []string) guest.Config {
 		"user":          &config.User,
 		"keep-home":     &config.KeepHome,
 		"keep-owner":    &config.KeepOwner,
+		"life":          &life, // end after that, whatever its agent says or does not say
 	}.mustRead(args, "dir", "workspace")
+	if life > 0 {
+		time.AfterFunc(life, func() { os.Exit(0) })
+	}
 	if config.SandboxStart == "" && !config.Init {
 		fail("it needs -sandbox-start or -init")
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/berth-dev/berth/shared/guest/proctree"
 )
@@ -49,6 +50,12 @@ func set(to any, value string) error {
 			return err
 		}
 		*to = proctree.Tag(n)
+	case *time.Duration:
+		d, err := time.ParseDuration(value)
+		if err != nil {
+			return err
+		}
+		*to = d
 	default:
 		panic(fmt.Sprintf("a flag for a %T", to))
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/moby/moby/api/types/mount"
 	"github.com/moby/moby/client"
 
+	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/guest/proctree"
 	"github.com/berth-dev/berth/shared/hostagent"
 )
@@ -55,7 +56,7 @@ func (p *Provider) probeSocket(ctx context.Context) (why string, err error) {
 	}
 	dir, err := os.MkdirTemp(p.config.Root, probePrefix)
 	if err != nil {
-		return "", diskError("making the folder of a probe", err)
+		return "", hostagent.DiskError("making the folder of a probe", err)
 	}
 	defer os.RemoveAll(dir)
 	agent, err := hostagent.OpenSandbox(hostagent.SandboxConfig{
@@ -96,10 +97,10 @@ func (p *Provider) tryAnswer(ctx context.Context, agent *hostagent.Sandbox, imag
 		found = result.Container
 		return err
 	})
-	if err != nil {
+	if err != nil && berth.CodeOf(err) != berth.CodeNotFound {
 		return err
 	}
-	if found.State == nil || found.State.Pid == 0 {
+	if err != nil || found.State == nil || found.State.Pid == 0 { // not found is one that has ended and was removed
 		return errors.New("a guest in a container ends at once")
 	}
 	if _, alive := proctree.Read(found.State.Pid); !alive {
@@ -122,10 +123,10 @@ func (p *Provider) makeProbe(ctx context.Context, image, guest, link string) (id
 	options := client.ContainerCreateOptions{
 		Config: &container.Config{
 			Image: image, User: "0", Cmd: []string{}, Labels: p.probeLabels(),
-			Entrypoint: []string{guestTarget, "-init", "-dir", socketTarget, "-workspace", Workspace},
+			Entrypoint: []string{guestTarget, "-init", "-dir", socketTarget, "-workspace", Workspace, "-life", p.probeLife().String()},
 		},
 		HostConfig: &container.HostConfig{
-			NetworkMode: "none", Init: &noInit,
+			NetworkMode: "none", Init: &noInit, AutoRemove: true,
 			Mounts: []mount.Mount{
 				{Type: mount.TypeBind, Source: link, Target: socketTarget, ReadOnly: true},
 				{Type: mount.TypeBind, Source: guest, Target: guestTarget, ReadOnly: true},
@@ -140,6 +141,10 @@ func (p *Provider) makeProbe(ctx context.Context, image, guest, link string) (id
 	})
 	return id, err
 }
+
+// probeLife is after how long a probe ends, and is gone, whose server has died: as
+// long as it takes at the longest to look at it and have it answer.
+func (p *Provider) probeLife() time.Duration { return p.config.CallTimeout + answerLimit }
 
 func (p *Provider) probeLabels() map[string]string {
 	return map[string]string{labelInstallation: string(p.config.Installation), labelPurpose: purposeProbe}
@@ -169,6 +174,9 @@ func (p *Provider) removeProbes(ctx context.Context) error {
 		if err := p.removeContainer(ctx, c.ID); err != nil {
 			return err
 		}
+	}
+	if err := p.removeStrays(ctx); err != nil { // they are nobody's who waits for that
+		p.config.Logger.Warn("what probes of servers that are no more have left is still there", "error", err)
 	}
 	return p.removeScratch(ctx)
 }

@@ -3,9 +3,12 @@
 package docker_test
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
 	"os"
 	"path/filepath"
 	"strings"
@@ -146,6 +149,58 @@ func TestWhatAProbeThatWasCutShortHasLeftIsRemoved(t *testing.T) {
 		t.Error(err)
 	}
 	nothingOfTheProbe(t, engine(t), config)
+}
+
+func TestAProbeWhoseServerDiesEndsAndGoesByItself(t *testing.T) {
+	t.Parallel()
+	config := config(t)
+	dockertest.Image(t, dockertest.Static)
+	api := engine(t)
+	// Once the probe runs, the server is as good as dead: nothing of its comes through.
+	var dead atomic.Bool
+	pass := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { r.Out.URL.Scheme, r.Out.URL.Host = "http", "docker.example.com" },
+		Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return api.Dialer()(ctx)
+		}},
+	}
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if dead.Load() {
+			panic(http.ErrAbortHandler)
+		}
+		pass.ServeHTTP(w, r)
+		if strings.HasSuffix(r.URL.Path, "/start") {
+			dead.Store(true)
+		}
+	}))
+	t.Cleanup(proxy.Close)
+	config.Host, config.Transport, config.CallTimeout = "tcp://"+strings.TrimPrefix(proxy.URL, "http://"), "", 10*time.Second
+	p := open(t, config)
+	eventually(t, "the server dies in the middle of its probe", func() bool { return dead.Load() })
+	if _, _, err := p.Transport(bounded(t)); berth.CodeOf(err) != berth.CodeUnavailable {
+		t.Errorf("Transport: %v", err)
+	}
+	probes := client.Filters{}.Add("label", "dev.berth.installation="+string(config.Installation))
+	left := func() int {
+		found, err := api.ContainerList(bounded(t), client.ContainerListOptions{All: true, Filters: probes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(found.Items)
+	}
+	if left() != 1 {
+		t.Fatal("no probe is left that could go by itself")
+	}
+	eventually(t, "the probe is gone", func() bool {
+		time.Sleep(250 * time.Millisecond) // it takes a while: the engine need not be asked all the time
+		return left() == 0
+	})
+	// The image is what the next server of the installation removes.
+	config.Host, config.Transport = "", ""
+	if _, _, err := open(t, config).Transport(bounded(t)); err != nil {
+		t.Error(err)
+	}
+	nothingOfTheProbe(t, api, config)
 }
 
 func TestAnEngineThatCannotBeProbedIsTakenForWhereItsAddressSays(t *testing.T) {
