@@ -37,8 +37,10 @@ func TestWhatProbesOfDeadInstallationsLeftIsRemovedAfterADay(t *testing.T) {
 				t.Errorf("%s is asked by %s: that may be anybody's", path, r.URL.RawQuery)
 			}
 			_ = json.NewEncoder(w).Encode([]map[string]any{
-				{"Id": "running", "Created": old, "State": "running"}, {"Id": "old", "Created": old, "State": "exited"},
-				{"Id": "never", "Created": old, "State": "created"}, {"Id": "young", "Created": young, "State": "exited"},
+				{"Id": "running", "Created": old, "State": "running"},
+				{"Id": "old", "Created": old, "State": "exited"},
+				{"Id": "never", "Created": old, "State": "created"},
+				{"Id": "young", "Created": young, "State": "exited"},
 			})
 		case r.Method == http.MethodDelete && strings.Contains(path, "/images/") && name == "running":
 			http.Error(w, `{"message":"a container uses it"}`, http.StatusConflict)
