@@ -22,7 +22,7 @@ func TestAStartIsWaitedForAsLongByAnyClock(t *testing.T) {
 			s := daytonatest.New(t, daytonatest.Config{Skew: skew})
 			s.ScriptSandbox(daytonatest.Script{States: []string{"creating"}})
 			c := config(t, s)
-			c.Pace.Start = 300 * time.Millisecond
+			c.Pace.Start, c.Pace.Patience = 300*time.Millisecond, time.Second // it cannot be deleted in that state
 			state, err := provision(t.Context(), open(t, c), spec(t))
 			if err != nil || state.Status != berth.SandboxFailed || !strings.Contains(state.Reason.Message, "has not started in") {
 				t.Errorf("Provision = %+v, %v, reason %+v; want failed", state, err, state.Reason)
