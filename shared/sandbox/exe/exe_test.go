@@ -109,6 +109,40 @@ func (c hurried) Sleep(ctx context.Context, d time.Duration) error {
 	return c.SystemClock.Sleep(ctx, min(d, 50*time.Millisecond))
 }
 
+// skewed is a clock that is off.
+type skewed struct {
+	berth.SystemClock
+	off time.Duration
+}
+
+func (c skewed) Now() time.Time { return c.SystemClock.Now().Add(c.off) }
+
+func TestAClockThatIsOffGivesNoVMUpAndWaitsForNoneTooLong(t *testing.T) {
+	t.Parallel()
+	for name, off := range map[string]time.Duration{"an hour ahead": time.Hour, "an hour behind": -time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			limit := 2 * time.Minute
+			r := newRig(t, func(c *exe.Config) { c.Patience, c.StartLimit, c.Clock = time.Second, limit, skewed{off: off} })
+			r.server.Break(exetest.Faults{SlowStart: 3 * time.Second})
+			s := spec(t)
+			if state, err := r.provision(t, s); err != nil || state.Status != berth.SandboxReady {
+				t.Errorf("Provision of a slow VM = %+v, %v", state, err)
+			}
+			if err := r.present.Destroy(bounded(t), berth.SandboxRef{ID: s.ID}); err != nil {
+				t.Fatal(err)
+			}
+			limit = 4 * time.Second
+			r.reopen()
+			r.server.Break(exetest.Faults{NeverStarts: true})
+			if state, err := r.provision(t, spec(t)); err != nil || state.Status != berth.SandboxFailed {
+				t.Errorf("Provision of a VM that never answers = %+v, %v", state, err)
+			}
+			r.wantNone(t)
+		})
+	}
+}
+
 func TestAnAnswerThatNeverComesLosesNoVM(t *testing.T) {
 	t.Parallel()
 	for name, faults := range map[string]exetest.Faults{"no exit frame": {NoExit: 1}, "a cut connection": {Cut: 1}} {

@@ -59,21 +59,23 @@ func (p *Provider) Provision(ctx context.Context, spec berth.SandboxSpec) (berth
 	return p.creating(v), nil
 }
 
-// age is how long the VM has been there; since it was first seen where the lobby
-// does not tell.
+// age is how long the VM has been there, by this machine's clock where it was made
+// by this provider. Else it is as long as the lobby says, which may have another time,
+// and at least since it was first seen.
 func (p *Provider) age(v vm) time.Duration {
 	now := p.config.Clock.Now()
-	if at := v.createdAt(); !at.IsZero() {
-		return now.Sub(at)
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	first, seen := p.seen[v.Name]
 	if !seen {
-		first = now
-		p.seen[v.Name] = now
+		first = sight{at: now}
+		p.seen[v.Name] = first
 	}
-	return now.Sub(first)
+	age := now.Sub(first.at)
+	if at := v.createdAt(); !first.made && !at.IsZero() {
+		age = max(age, now.Sub(at))
+	}
+	return age
 }
 
 // starting reports whether err is one of a VM that is not up yet.
@@ -103,9 +105,9 @@ func (p *Provider) create(ctx context.Context, spec berth.SandboxSpec) (vm, erro
 		err = berth.Errorf(berth.CodeUnavailable, "exe.dev made another VM than %s, or says nothing of how to reach it", name)
 	}
 	if err == nil {
-		if v.CreatedAt == "" {
-			v.CreatedAt = p.config.Clock.Now().Format(time.RFC3339)
-		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.seen[name] = sight{at: p.config.Clock.Now(), made: true}
 		return v, nil
 	}
 	err = ofImage(err)

@@ -23,7 +23,13 @@ type Provider struct {
 	mu     sync.Mutex           // guards all below
 	shells map[string]Shell     // by the sandbox's Ref
 	asked  map[string]time.Time // when the lobby was asked last about a Ref that was not reached
-	seen   map[string]time.Time // when a VM, by name, was seen first whose age is not told
+	seen   map[string]sight     // of VMs, by name
+}
+
+// sight is when a VM was seen first, and whether that was when this provider made it.
+type sight struct {
+	at   time.Time
+	made bool
 }
 
 var (
@@ -37,7 +43,7 @@ func New(config Config) *Provider {
 	p := &Provider{
 		config: config, lobby: lobby{config.Lobby, config.CommandLimit, config.Clock},
 		guest:  relay.Guest{Binary: config.Guest, Installation: config.Installation, Unfiltered: true},
-		shells: map[string]Shell{}, asked: map[string]time.Time{}, seen: map[string]time.Time{},
+		shells: map[string]Shell{}, asked: map[string]time.Time{}, seen: map[string]sight{},
 	}
 	p.Sandboxes = relay.New(relay.Config{Dial: p.dial, Streams: true, Clock: config.Clock})
 	return p
