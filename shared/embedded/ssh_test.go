@@ -54,7 +54,7 @@ func TestARunWhoseHostDoesNotResolveFailsWithTheRemedy(t *testing.T) {
 	sshdtest.Start(t) // skips where there is no OpenSSH
 	s := localSite(t)
 	s.source, s.environment = "", "nowhere"
-	s.settings = map[string]any{"provider": "ssh", "ssh": map[string]any{"destination": "u@no-such-host.invalid", "working_directory": "/srv/work"}}
+	s.settings = map[string]any{"provider": "ssh", "ssh": map[string]any{"destination": "u@" + sshdtest.NoHost, "working_directory": "/srv/work"}}
 	s.create(s.environment, nil)
 	run := s.awaitRun(s.submit(s.request(s.environment, "true")).ID)
 	if run.Status != berth.RunFailed || run.Reason == nil || !strings.Contains(run.Reason.Message, "does not resolve") || run.Reason.Remediation == "" {

@@ -27,6 +27,9 @@ func failure(host, text string, cause error) error {
 	case has("host key verification failed", "no matching host key", "key is unknown", "host key is known"):
 		e.Code, e.Message = berth.CodeForbidden, "the host key of "+host+" is not known: nothing was sent to it"
 		e.Remediation = "Add the host's key to known_hosts, after comparing it with the host's own."
+	case has("temporary failure in name resolution", "server misbehaving"):
+		e.Message = "the name " + host + " cannot be looked up now"
+		e.Remediation = "Check the network and the name servers of the server."
 	case has("could not resolve", "name or service not known", "no such host"):
 		e.Code, e.Message = berth.CodeInvalid, "the name "+host+" does not resolve"
 		e.Remediation = "Correct the destination, or add the alias to the SSH configuration that the server uses."

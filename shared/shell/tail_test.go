@@ -26,3 +26,22 @@ func TestAnAnswerThatIsCutIsAnError(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatMayPassIsToldFromWhatDoesNot(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]berth.Code{
+		"ssh: Could not resolve hostname box: Name or service not known":               berth.CodeInvalid,
+		"ssh: Could not resolve hostname box: Temporary failure in name resolution":    berth.CodeUnavailable,
+		"dial tcp: lookup box on 127.0.0.53:53: no such host":                          berth.CodeInvalid,
+		"dial tcp: lookup box on 127.0.0.53:53: server misbehaving":                    berth.CodeUnavailable,
+		"ssh: connect to host box port 22: Connection refused":                         berth.CodeUnavailable,
+		"Connection closed by 10.0.0.1 port 22":                                        berth.CodeUnavailable,
+		"u@box: Permission denied (publickey).":                                        berth.CodeForbidden,
+		"/home/u/.ssh/config: line 3: Bad configuration option: nonsense":              berth.CodeInvalid,
+		"No ED25519 host key is known for box and you have requested strict checking.": berth.CodeForbidden,
+	} {
+		if err := failure("box", text, nil); berth.CodeOf(err) != want || !strings.Contains(err.Error(), text) {
+			t.Errorf("failure(%q) = %s: %v, want %s", text, berth.CodeOf(err), err, want)
+		}
+	}
+}

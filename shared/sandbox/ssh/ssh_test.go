@@ -137,7 +137,7 @@ func TestWhatIsWrongWithADestinationIsToldBeforeAnythingIsMade(t *testing.T) {
 			code  berth.Code
 			words string
 		}{
-			{"a name that does not resolve", func(o *berth.SSHOptions) { o.Destination = "u@no-such-host.invalid" }, berth.CodeInvalid, "does not resolve"},
+			{"a name that does not resolve", func(o *berth.SSHOptions) { o.Destination = "u@" + sshdtest.NoHost }, berth.CodeInvalid, "does not resolve"},
 			{"no destination", func(o *berth.SSHOptions) { o.Destination = "" }, berth.CodeInvalid, "destination"},
 			{"no directory", func(o *berth.SSHOptions) { o.WorkingDirectory = "" }, berth.CodeInvalid, "working_directory"},
 		} {
@@ -325,7 +325,7 @@ func TestTheListIsOfThisInstallationAndOfHostsThatAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	gone := r.spec(t)
-	gone.Environment.SSH.Destination = "no-such-host.invalid"
+	gone.Environment.SSH.Destination = sshdtest.NoHost
 	p := r.reopen()
 	list, err := p.List(t.Context())
 	if err != nil || len(list) != 1 || list[0].ID != state.ID || list[0].Ref != state.Ref || list[0].Run != state.Run {

@@ -44,6 +44,10 @@ type Server struct {
 // Alias is the server's name in ClientConfig.
 const Alias = "box"
 
+// NoHost is a name that does not resolve, on machines without a name server too: no
+// part of a name is that long.
+const NoHost = "no-such-host-xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx.invalid"
+
 // Start runs a server until the test ends. Each of options is a line of
 // sshd_config. It skips with -short and where no sshd is installed, and fails where
 // BERTH_REQUIRE names sshd.
