@@ -45,7 +45,7 @@ func (p *Provider) shellOf(ctx context.Context, ref berth.SandboxRef) (relay.She
 	if err != nil {
 		return nil, err
 	}
-	return shell{toolbox: l.toolbox, folder: l.folder(), clock: p.config.Clock}, nil
+	return shell{toolbox: l.toolbox, folder: l.folder(), clock: p.config.Clock, begin: p.config.Pace.Dial}, nil
 }
 
 // isUnable reports whether err says that the guest does not run in a sandbox for

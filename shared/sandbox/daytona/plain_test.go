@@ -18,10 +18,14 @@ import (
 
 // guestless is a server on whose machines no guest runs, and a provider that can
 // do without.
-func guestless(t testing.TB) (*daytonatest.Server, *daytona.Provider) {
+func guestless(t testing.TB) (*daytonatest.Server, *daytona.Provider) { return guestlessAt(t, 0) }
+
+// guestlessAt waits so long for a session to show something.
+func guestlessAt(t testing.TB, dial time.Duration) (*daytonatest.Server, *daytona.Provider) {
 	s := daytonatest.New(t, daytonatest.Config{KillTrees: true})
 	s.Pretend("uname -m; [ -x /bin/bash ] && echo bash", "riscv64\nbash\n")
 	c := config(t, s)
+	c.Pace.Dial = dial
 	c.Plain = func(shell func(context.Context, berth.SandboxRef) (relay.Shell, error)) daytona.Plain {
 		return plain.Sandboxes{Installation: installation, Shell: shell}
 	}

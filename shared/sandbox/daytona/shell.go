@@ -22,6 +22,8 @@ type shell struct {
 	toolbox *daytonaapi.Toolbox
 	folder  string // for files
 	clock   berth.Clock
+	// begin is how long a session may show nothing of a line.
+	begin time.Duration
 }
 
 var _ relay.Shell = shell{}
@@ -31,19 +33,24 @@ const (
 	maxShellOutput = 64 << 20
 	firstLook      = 20 * time.Millisecond
 	lastLook       = time.Second
+	// lineLimit is the longest that a line may take. A session may never say how one
+	// ended.
+	lineLimit = 5 * time.Minute
+	// maxIdle is how many sessions are tried for one line: in some nothing runs.
+	maxIdle = 3
 )
 
 // ownGroup runs a line in a process group of its own: what it leaves running must
 // outlive the session, whose end is that of its group.
 const ownGroup = `set -m; bash -c "$1" <"$2/in" >"$2/out" 2>"$2/err" & wait "$!"`
 
-// Run runs line to its end, also when ctx ends before it: lines are short.
-func (s shell) Run(ctx context.Context, line string, stdin io.Reader) ([]byte, error) {
+// Run runs line to its end, unless ctx ends before it: lines are short. Error:
+// unavailable when nothing ran, or it is not told how it ended.
+func (s shell) Run(ctx context.Context, line string, stdin io.Reader) (out []byte, err error) {
 	id := strings.ToLower(rand.Text())
 	dir := path.Join(s.folder, "shell-"+id)
 	var in []byte
 	if stdin != nil {
-		var err error
 		if in, err = io.ReadAll(stdin); err != nil {
 			return nil, err
 		}
@@ -52,24 +59,52 @@ func (s shell) Run(ctx context.Context, line string, stdin io.Reader) ([]byte, e
 		return nil, err
 	}
 	defer s.tidy(ctx, func(ctx context.Context) error { return s.toolbox.DeleteFolder(ctx, dir) })
+	for range maxIdle {
+		out, err = s.runIn(ctx, id+"-"+strings.ToLower(rand.Text()), line, dir)
+		if !errors.Is(err, errIdle) {
+			return out, err
+		}
+	}
+	return nil, err
+}
+
+// errIdle is the end of a session that took a line and did nothing with it.
+var errIdle = berth.Errorf(berth.CodeUnavailable, "the sandbox's toolbox takes commands and does not run them")
+
+// runIn runs line in a session of its own.
+func (s shell) runIn(ctx context.Context, id, line, dir string) ([]byte, error) {
 	session, err := s.toolbox.OpenSession(ctx, "berth-shell-"+id, berth.ShellQuote("bash", "-c", ownGroup, "bash", line, dir))
 	if err != nil {
 		return nil, err
 	}
+	status, err := s.wait(ctx, session, dir)
+	if errors.Is(err, errIdle) {
+		if err := session.Close(ctx); err != nil { // it must be gone before the line is run elsewhere
+			return nil, err
+		}
+		return nil, errIdle
+	}
 	defer s.tidy(ctx, session.Close)
-	status, err := s.wait(ctx, session)
 	if err != nil {
 		return nil, err
 	}
+	name := "out"
 	if status != 0 {
-		said, err := s.toolbox.Download(ctx, path.Join(dir, "err"), maxShellOutput)
+		name = "err"
+	}
+	said, err := s.toolbox.Download(ctx, path.Join(dir, name), maxShellOutput)
+	switch {
+	case isNotFound(err): // whatever ended, it was not the line
+		return nil, errIdle
+	case status != 0:
 		return nil, errors.Join(&relay.StatusError{Status: status, Stderr: string(said[max(0, len(said)-1000):])}, err)
 	}
-	return s.toolbox.Download(ctx, path.Join(dir, "out"), maxShellOutput)
+	return said, err
 }
 
 // wait polls for the status.
-func (s shell) wait(ctx context.Context, session *daytonaapi.Session) (int, error) {
+func (s shell) wait(ctx context.Context, session *daytonaapi.Session, dir string) (int, error) {
+	opened, begun := s.clock.Now(), false
 	for pause := firstLook; ; pause = min(2*pause, lastLook) {
 		code, err := session.ExitCode(ctx)
 		if err != nil {
@@ -77,6 +112,17 @@ func (s shell) wait(ctx context.Context, session *daytonaapi.Session) (int, erro
 		}
 		if code != nil {
 			return *code, nil
+		}
+		since := s.clock.Now().Sub(opened)
+		if !begun && since > s.begin {
+			_, err := s.toolbox.Stat(ctx, path.Join(dir, "out")) // the first thing that a line makes
+			if isNotFound(err) {
+				return 0, errIdle
+			}
+			begun = err == nil
+		}
+		if since > lineLimit {
+			return 0, berth.Errorf(berth.CodeUnavailable, "the sandbox's toolbox does not say how a command ended")
 		}
 		if err := s.clock.Sleep(ctx, pause); err != nil {
 			return 0, err

@@ -2,7 +2,15 @@
 
 package daytonatest
 
-// Idle lets the next n commands of sessions be accepted and not run.
+// Hang lets the next n commands of sessions be accepted and neither run nor end.
+func (s *Server) Hang(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hang = n
+}
+
+// Idle lets the next n commands of sessions be accepted and not run: they end at
+// once, with a success.
 func (s *Server) Idle(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -63,7 +63,8 @@ type Server struct {
 	requests  []Request
 	fault     func(*http.Request) Fault
 	scripts   scripts
-	idle      int // sessions in which nothing will run
+	idle      int // sessions in which nothing will run, with a success
+	hang      int // and without an end
 	truncate  int // uploads that will end early
 	pretended map[string]string
 	cut       chan struct{} // closed when the streams are cut

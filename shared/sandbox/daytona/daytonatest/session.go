@@ -186,6 +186,9 @@ func (t *toolbox) sessionExec(w http.ResponseWriter, r *http.Request) {
 	if t.sandbox.server.take(&t.sandbox.server.idle) {
 		in.Command = ":"
 	}
+	if t.sandbox.server.take(&t.sandbox.server.hang) {
+		in.Command = "sleep 600.75"
+	}
 	c, err := n.run(in.Command)
 	if err != nil {
 		t.fail(w, r, http.StatusInternalServerError, "INTERNAL_SERVER_ERROR", err.Error())
