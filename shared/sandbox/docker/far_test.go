@@ -93,8 +93,9 @@ type proxy struct {
 	// refuses is a word of the first line of connections that it cuts at once.
 	refuses string
 
-	mu    sync.Mutex // guards conns
-	conns []net.Conn
+	mu     sync.Mutex // guards what follows
+	conns  []net.Conn
+	frozen chan struct{} // while it is set nothing comes through, until it is closed
 }
 
 func startProxy(t testing.TB, to, refuses string) *proxy {
@@ -104,7 +105,7 @@ func startProxy(t testing.TB, to, refuses string) *proxy {
 		t.Fatal(err)
 	}
 	p := &proxy{Listener: l, to: strings.TrimPrefix(to, "tcp://"), refuses: refuses}
-	t.Cleanup(func() { l.Close(); p.cut() })
+	t.Cleanup(func() { l.Close(); p.freeze(false); p.cut() })
 	go func() {
 		for {
 			near, err := l.Accept()
@@ -119,7 +120,7 @@ func startProxy(t testing.TB, to, refuses string) *proxy {
 			p.mu.Lock()
 			p.conns = append(p.conns, near, far)
 			p.mu.Unlock()
-			go func() { _, _ = io.Copy(near, far); near.Close() }()
+			go func() { _, _ = io.Copy(thawed{p, near}, far); near.Close() }()
 			go func() {
 				defer far.Close()
 				first := make([]byte, 4096)
@@ -128,13 +129,43 @@ func startProxy(t testing.TB, to, refuses string) *proxy {
 					near.Close()
 					return
 				}
-				if _, err := far.Write(first[:n]); err == nil {
-					_, _ = io.Copy(far, near)
+				if _, err := (thawed{p, far}).Write(first[:n]); err == nil {
+					_, _ = io.Copy(thawed{p, far}, near)
 				}
 			}()
 		}
 	}()
 	return p
+}
+
+// freeze lets connections live and nothing through, as a network does that has lost
+// its way.
+func (p *proxy) freeze(on bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case on && p.frozen == nil:
+		p.frozen = make(chan struct{})
+	case !on && p.frozen != nil:
+		close(p.frozen)
+		p.frozen = nil
+	}
+}
+
+// thawed writes once its proxy is not frozen.
+type thawed struct {
+	p *proxy
+	io.Writer
+}
+
+func (w thawed) Write(b []byte) (int, error) {
+	w.p.mu.Lock()
+	frozen := w.p.frozen
+	w.p.mu.Unlock()
+	if frozen != nil {
+		<-frozen
+	}
+	return w.Writer.Write(b)
 }
 
 func (p *proxy) cut() {

@@ -58,6 +58,31 @@ func StartFarDaemon(t testing.TB, flags ...string) *Daemon {
 	return e
 }
 
+// StartRemappedDaemon starts an engine whose containers have users of their own:
+// root in them is nobody on the machine.
+func StartRemappedDaemon(t testing.TB, flags ...string) *Daemon {
+	t.Helper()
+	e := newDaemon(t, "")
+	ranges := filepath.Join(e.dir, "ranges")
+	if err := os.WriteFile(ranges, []byte("nobody:100000:65536\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(e.dir, 0o711); err != nil { // for whom root is there
+		t.Fatal(err)
+	}
+	for _, file := range []string{"/etc/subuid", "/etc/subgid"} {
+		if _, err := os.Stat(file); err != nil {
+			Missing(t, "there is no "+file+" to put ranges of users in place of")
+		}
+	}
+	e.Host = "unix://" + filepath.Join(e.dir, "s")
+	remap := `mount --bind "$0" /etc/subuid && mount --bind "$0" /etc/subgid && exec dockerd "$@"`
+	e.args = append([]string{"--net", "--mount", "sh", "-c", remap, ranges, "--host", e.Host, "--userns-remap", "nobody:nogroup"}, e.flags()...)
+	e.args = append(e.args, flags...)
+	e.start(t)
+	return e
+}
+
 // newDaemon makes the folder of an engine, below parent or where it is usual.
 func newDaemon(t testing.TB, parent string) *Daemon {
 	t.Helper()
