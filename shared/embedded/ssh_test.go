@@ -10,6 +10,7 @@ import (
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/gitsource/gitservertest"
+	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
 	"github.com/berth-dev/berth/shared/shell/sshdtest"
 )
 
@@ -59,5 +60,25 @@ func TestARunWhoseHostDoesNotResolveFailsWithTheRemedy(t *testing.T) {
 	run := s.awaitRun(s.submit(s.request(s.environment, "true")).ID)
 	if run.Status != berth.RunFailed || run.Reason == nil || !strings.Contains(run.Reason.Message, "does not resolve") || run.Reason.Remediation == "" {
 		t.Errorf("the run ended as %s, %+v", run.Status, run.Reason)
+	}
+}
+
+func TestAServerThatIsKilledLeavesNoConnectionToAHost(t *testing.T) {
+	t.Parallel()
+	host := sshdtest.Start(t)
+	s := localSite(t)
+	s.source, s.environment = "", "box"
+	s.settings = map[string]any{"provider": "ssh", "ssh": map[string]any{
+		"destination": sshdtest.Alias, "config_file": host.ClientConfig, "working_directory": filepath.Join(t.TempDir(), "work"),
+	}}
+	s.create(s.environment, nil)
+	s.succeed(s.submit(s.request(s.environment, "true")).ID)
+	if len(sandboxtest.Processes(host.ClientConfig)) == 0 {
+		t.Fatal("no connection is kept: there is nothing to look for")
+	}
+	s.kill()
+	host.WaitIdle(t)
+	if left := sandboxtest.Left(host.ClientConfig); len(left) > 0 {
+		t.Errorf("there is left: %v", left)
 	}
 }

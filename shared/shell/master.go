@@ -30,7 +30,7 @@ func (p *Program) keep(ctx context.Context) error {
 	if m == nil || m.over() {
 		_ = os.Remove(p.socket())
 		m = &master{cmd: p.command("yes", "-N", "-o", "ControlPersist=no", "--", p.config.Destination), stderr: &tail{most: maxStderr}, ended: make(chan struct{})}
-		m.cmd.Stderr = m.stderr
+		m.cmd.Stderr, m.cmd.SysProcAttr = m.stderr, endsWithServer()
 		if err := m.cmd.Start(); err != nil {
 			p.mu.Unlock()
 			return failure(p.config.Destination, err.Error(), err)
