@@ -5,10 +5,8 @@ package embedded_test
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"fmt"
 	"io"
-	"log"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -21,7 +19,6 @@ import (
 	"github.com/berth-dev/berth/shared/client"
 	"github.com/berth-dev/berth/shared/embedded"
 	"github.com/berth-dev/berth/shared/hostagent/agentapi"
-	"github.com/berth-dev/berth/shared/listen"
 	"github.com/berth-dev/berth/shared/privatefile"
 	"github.com/berth-dev/berth/shared/sandbox/local"
 	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
@@ -31,9 +28,8 @@ const agentToken = "the-agents-token"
 
 // hostAgent is an agent in this process, which serves whoever calls first.
 type hostAgent struct {
-	root, guest, address string
-	certificate          tls.Certificate
-	stop                 func()
+	served
+	root, guest string
 }
 
 func startHostAgent(t *testing.T) *hostAgent {
@@ -42,7 +38,7 @@ func startHostAgent(t *testing.T) *hostAgent {
 	s.StartTLS()
 	defer s.Close()
 	a := &hostAgent{
-		root: filepath.Join(t.TempDir(), "agent"), guest: sandboxtest.BuildGuest(t), address: "127.0.0.1:0", certificate: s.TLS.Certificates[0],
+		root: filepath.Join(t.TempDir(), "agent"), guest: sandboxtest.BuildGuest(t), served: served{certificate: s.TLS.Certificates[0]},
 	}
 	a.start(t)
 	t.Cleanup(func() { a.stop() })
@@ -60,20 +56,7 @@ func (a *hostAgent) start(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := listen.Open(a.address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a.address = l.Addr().String()
-	ctx, cancel := context.WithCancel(context.Background())
-	var served sync.WaitGroup
-	served.Go(func() {
-		secure := tls.NewListener(l, &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{a.certificate}})
-		_ = listen.Serve(ctx, secure, handler, log.New(io.Discard, "", 0))
-	})
-	a.stop = sync.OnceFunc(func() {
-		cancel()
-		served.Wait()
+	a.serve(t, handler, func() {
 		if provider != nil {
 			provider.Close()
 		}

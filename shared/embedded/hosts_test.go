@@ -7,10 +7,8 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
-	"log"
 	"net"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,7 +19,6 @@ import (
 	"github.com/berth-dev/berth/shared/hostagent/agentapi"
 	"github.com/berth-dev/berth/shared/hostagent/preview"
 	"github.com/berth-dev/berth/shared/hostagent/preview/previewtest"
-	"github.com/berth-dev/berth/shared/listen"
 	"github.com/berth-dev/berth/shared/runner/runnertest"
 )
 
@@ -30,11 +27,9 @@ const hostBearer = "the-bearer-of-the-host-in-this-test"
 // memoryHost is a host whose docker is in memory, behind a real agent's API.
 type memoryHost struct {
 	*runnertest.Provider
-	address     string
+	served
 	fingerprint string
-	certificate tls.Certificate
 	previews    *preview.Store // nil without a public URL
-	stop        func()
 }
 
 // inMemory is a provider of the kind that hosts bring.
@@ -63,7 +58,7 @@ func startMemoryHost(t *testing.T) *memoryHost {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &memoryHost{Provider: runnertest.NewProvider(), address: "127.0.0.1:0", certificate: certificate}
+	h := &memoryHost{Provider: runnertest.NewProvider(), served: served{certificate: certificate}}
 	h.fingerprint = agentapi.FingerprintOf(h.certificate.Certificate[0]).String()
 	h.start(t)
 	t.Cleanup(func() { h.stop() })
@@ -82,22 +77,7 @@ func (h *memoryHost) start(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := listen.Open(h.address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.address = l.Addr().String()
-	ctx, cancel := context.WithCancel(context.Background())
-	var served sync.WaitGroup
-	served.Go(func() {
-		secure := tls.NewListener(l, &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{h.certificate}})
-		_ = listen.Serve(ctx, secure, handler, log.New(io.Discard, "", 0))
-	})
-	h.stop = sync.OnceFunc(func() {
-		cancel()
-		served.Wait()
-		handler.Close()
-	})
+	h.serve(t, handler, func() { handler.Close() })
 }
 
 func (h *memoryHost) join(token string) berth.HostJoin {
