@@ -239,6 +239,7 @@ func TestKeysAndAddressesReachTheServices(t *testing.T) {
 	for name, value := range map[string]string{
 		"DAYTONA_API_KEY": "of-daytona\n", "DAYTONA_API_URL": service.URL + "/daytona", "SPRITES_TOKEN": " of-sprites", "SPRITES_API_URL": service.URL + "/sprites",
 		"EXE_SSH_KEY_FILE": c.key("exe", ""), "EXE_LOBBY": lobby.Addr().String(), "EXE_LOBBY_FINGERPRINT": "SHA256:x",
+		"BERTH_TOKEN": "",
 	} {
 		c.env[name] = value
 	}
@@ -276,7 +277,6 @@ func TestKeysAndAddressesReachTheServices(t *testing.T) {
 			t.Errorf("provider %s is not on: %+v", kind, report.Checks)
 		}
 	}
-	c.env["BERTH_SERVER"], c.env["BERTH_TOKEN"] = "", ""
 	doctor, _ := c.doctor()
 	for _, want := range []finding{
 		{"provider docker", pass, "is off: ", ""},
@@ -295,10 +295,9 @@ func TestKeysAndAddressesReachTheServices(t *testing.T) {
 	if r := <-ended; r.status != 0 {
 		t.Errorf("berth serve = %+v", r)
 	}
-	close(asked)
 	var all []string
-	for question := range asked {
-		all = append(all, question)
+	for len(asked) > 0 {
+		all = append(all, <-asked)
 	}
 	for _, want := range []string{"Bearer of-daytona /daytona/", "Bearer of-sprites /sprites/", "the lobby"} {
 		if !slices.ContainsFunc(all, func(question string) bool { return strings.HasPrefix(question, want) }) {
