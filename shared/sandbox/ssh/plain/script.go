@@ -44,10 +44,10 @@ func (s Sandboxes) run(ctx context.Context, ref berth.SandboxRef, script string,
 	}
 	// bash reads a script from a pipe no further than the line that it is at, and runs
 	// a group when it has read its end: of a script that is cut nothing is run.
-	text := "{\n" + fmt.Sprintf(prelude, s.Installation, ref.ID) + script + "\n}"
-	in := io.Reader(strings.NewReader(text + "\nexit 0\n"))
+	text := "{\n" + fmt.Sprintf(prelude, s.Installation, ref.ID) + script + "\nexit 0\n}\n"
+	in := io.Reader(strings.NewReader(text))
 	if data != nil {
-		in = io.MultiReader(strings.NewReader(text+"\n"), data)
+		in = io.MultiReader(strings.NewReader(text), data)
 	}
 	out, err := sh.Run(ctx, "exec bash -s", in)
 	var status *relay.StatusError
