@@ -80,7 +80,7 @@ type JoinedHost struct {
 type Heartbeat struct {
 	HostCapacity
 	PublicURL string `json:"public_url,omitempty" doc:"As of a join; absent when there is none any more"`
-	Version string `json:"version"`
+	Version   string `json:"version"`
 }
 
 // Nudge is the body of POST /hosts/{id}/nudge: a command that the agent was
