@@ -290,7 +290,7 @@ func TestLabelsThatNoHostHasAreRefusedAlsoWithAnEngineOfTheServersOwn(t *testing
 	}
 	e := environment(1, "1GB", "host.zone", "it's c", "host.disk", "ssd")
 	err := f.Admits(t.Context(), e)
-	wantCode(t, "Admits", err, berth.CodeUnsupported, "environment.labels", `host.disk = "ssd" and host.zone = "it's c"`)
+	wantCode(t, "Admits", err, berth.CodeUnsupported, "environment.labels", "a host with disk=ssd and zone=it's c")
 	var refused *berth.Error
 	if want := `berth host add NAME --label disk=ssd --label 'zone=it'\''s c'`; !errors.As(err, &refused) || !strings.Contains(refused.Remediation, want) {
 		t.Errorf("it does not say %s: %+v", want, refused)

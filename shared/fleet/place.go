@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -160,12 +159,12 @@ func (f *Fleet) Admits(ctx context.Context, e berth.Environment) error {
 func unchosen(wanted map[string]string) error {
 	var labels, flags []string
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
-		labels = append(labels, berth.HostLabelPrefix+name+" = "+strconv.Quote(wanted[name]))
+		labels = append(labels, name+"="+wanted[name])
 		flags = append(flags, "--label "+berth.ShellQuote(name+"="+wanted[name]))
 	}
 	return &berth.Error{
-		Code: berth.CodeUnsupported, Field: "environment.labels", Message: "choose a host that there is not: no host has " + strings.Join(labels, " and "),
-		Remediation: "Add such a host: berth host add NAME " + strings.Join(flags, " ") + "; or take the labels out of the environment.",
+		Code: berth.CodeUnsupported, Field: "environment.labels", Message: "choose a host with " + strings.Join(labels, " and ") + ", and there is none",
+		Remediation: "Add such a host: berth host add NAME " + strings.Join(flags, " ") + "; or take the labels that begin with " + berth.HostLabelPrefix + " out of the environment.",
 	}
 }
 
