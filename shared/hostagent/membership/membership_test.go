@@ -160,6 +160,46 @@ func TestAKeyThatWasRevokedIsSaidOnceAndTriedLessOften(t *testing.T) {
 	}
 }
 
+func TestWhoIsToHearOfARefusalDoesSoOnceAndOfNothingElse(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[berth.Code]int{
+		"": 0, berth.CodeUnavailable: 0, berth.CodeInvalid: 0, berth.CodeUnauthenticated: 1, berth.CodeForbidden: 1, berth.CodeNotFound: 1,
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		told := 0
+		h := &membership.Heart{
+			Plane: &plane{beat: func(int) error {
+				if code == "" {
+					return nil
+				}
+				return berth.Errorf(code, "no")
+			}},
+			Host: "h", Clock: &recorder{most: 4, stop: cancel}, Logger: slog.New(slog.DiscardHandler), Refused: func() { told++ },
+			Beat: func() (berth.Heartbeat, error) { return berth.Heartbeat{}, nil },
+		}
+		h.Run(ctx)
+		cancel()
+		if told != want {
+			t.Errorf("%q: told %d times, want %d", code, told, want)
+		}
+	}
+}
+
+func TestARecordKeepsHowBrowsersAreServed(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "host.json")
+	for _, public := range []membership.Public{{}, {URL: "https://*.host.example.com", Listen: ":443", Cert: "/c", Key: "/k"}} {
+		r := membership.Record{Server: "https://s", Installation: "i", Host: "h", Key: berth.NewSecretValue([]byte("k")), Public: public}
+		if err := r.Write(path); err != nil {
+			t.Fatal(err)
+		}
+		got, joined, err := membership.Read(path)
+		if err != nil || !joined || got.Public != public {
+			t.Errorf("Read = %+v, %v, %v; want %+v", got.Public, joined, err, public)
+		}
+	}
+}
+
 func newNudges(t *testing.T, p *plane, log *bytes.Buffer) (n *membership.Nudges, clock *recorder, start func()) {
 	clock = &recorder{}
 	n = membership.NewNudges(p, "h", clock, slog.New(slog.NewTextHandler(log, nil)))
