@@ -46,8 +46,8 @@ func (p *Provider) plan(ctx context.Context, spec berth.SandboxSpec) (plan, erro
 			}
 		}
 	}
-	if _, refused := berth.CheckMapping(e); len(refused) > 0 {
-		return plan{}, &berth.Error{Code: berth.CodeUnsupported, Message: "provider daytona cannot do what the environment asks", Problems: refused}
+	if err := spec.Check(berth.ProviderDaytona); err != nil {
+		return plan{}, err
 	}
 	out := plan{spec: spec, snapshot: DefaultSnapshot}
 	out.create = daytonaapi.NewSandbox{Labels: labels(spec, p.config.Installation), AutoDeleteInterval: 0}

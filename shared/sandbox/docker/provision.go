@@ -46,8 +46,8 @@ const provisionWait = time.Second
 // reason, and nothing is left behind; while the engine does not answer, Provision
 // is unavailable and may be called again.
 func (p *Provider) Provision(ctx context.Context, spec berth.SandboxSpec) (berth.SandboxState, error) {
-	if !berth.IsULID(string(spec.ID)) {
-		return berth.SandboxState{}, berth.FieldErrorf(berth.CodeInvalid, "sandbox", "must be a lower-case ULID")
+	if err := spec.Check(berth.ProviderDocker); err != nil {
+		return berth.SandboxState{}, err
 	}
 	p.purge()
 	b := p.claim(spec.ID)

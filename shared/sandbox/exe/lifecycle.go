@@ -15,13 +15,8 @@ import (
 // there. While the VM does not answer yet its status is creating. When it cannot
 // be made, or does not come up, it is removed.
 func (p *Provider) Provision(ctx context.Context, spec berth.SandboxSpec) (berth.SandboxState, error) {
-	if !berth.IsULID(string(spec.ID)) {
-		return berth.SandboxState{}, berth.FieldErrorf(berth.CodeInvalid, "sandbox", "must be a lower-case ULID")
-	}
-	environment := spec.Environment
-	environment.Provider = berth.ProviderExe // an object of another one is refused by it
-	if _, problems := berth.CheckMapping(environment); len(problems) > 0 {
-		return berth.SandboxState{}, berth.Unsupported(problems)
+	if err := spec.Check(berth.ProviderExe); err != nil {
+		return berth.SandboxState{}, err
 	}
 	v, err := p.find(ctx, spec.ID)
 	if berth.CodeOf(err) == berth.CodeNotFound {

@@ -25,8 +25,8 @@ const startFlag = "-sandbox-start"
 // a bash that does not answer are told as a state failed with its reason, and
 // nothing is left behind.
 func (p *Provider) Provision(ctx context.Context, spec berth.SandboxSpec) (berth.SandboxState, error) {
-	if !berth.IsULID(string(spec.ID)) {
-		return berth.SandboxState{}, berth.FieldErrorf(berth.CodeInvalid, "sandbox", "must be a lower-case ULID")
+	if err := spec.Check(berth.ProviderLocal); err != nil {
+		return berth.SandboxState{}, err
 	}
 	b := p.claim(spec.ID)
 	b.life.Lock()

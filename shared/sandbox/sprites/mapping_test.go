@@ -3,106 +3,53 @@
 package sprites_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
 	"github.com/berth-dev/berth/shared/sandbox/sprites/spritestest"
 )
 
-func ptr[T any](v T) *T { return &v }
-
-// set makes an environment with each field of the mapping, by the row's title.
-var set = map[string]func(*berth.Environment){
-	"image.docker": func(e *berth.Environment) { e.Image.Docker = ptr("debian:13") },
-	"image.dockerfile": func(e *berth.Environment) {
-		e.Image.Dockerfile = &berth.Dockerfile{Type: "inline", Value: "FROM debian:13\n"}
-	},
-	"resources.cpu":              func(e *berth.Environment) { e.Resources.CPU = ptr(4) },
-	"resources.memory":           func(e *berth.Environment) { e.Resources.Memory = ptr(berth.Size("4GB")) },
-	"resources.disk":             func(e *berth.Environment) { e.Resources.Disk = ptr(berth.Size("10GB")) },
-	`network.mode = "allow_all"`: func(e *berth.Environment) { e.Network.Mode = berth.NetworkAllowAll },
-	`network.mode = "block"`:     func(e *berth.Environment) { e.Network.Mode = berth.NetworkBlock },
-	`network.mode = "cidr_allow_list"`: func(e *berth.Environment) {
-		e.Network.Mode, e.Network.Allow = berth.NetworkCIDRAllowList, []string{"10.0.0.0/8"}
-	},
-	"labels":              func(e *berth.Environment) { e.Labels = map[string]string{"team": "x"} },
-	"lifecycle.auto_stop": func(e *berth.Environment) { e.Lifecycle.AutoStop = ptr(berth.Duration("30m")) },
-	"env":                 func(e *berth.Environment) { e.Env = map[string]string{"A": "b"} },
-	"cwd":                 func(e *berth.Environment) { e.CWD = ptr("/srv") },
-	"docker":              func(e *berth.Environment) { e.Docker = &berth.DockerOptions{PoolSize: 1} },
-	"daytona":             func(e *berth.Environment) { e.Daytona = &berth.DaytonaOptions{Snapshot: "s"} },
-	"ssh":                 func(e *berth.Environment) { e.SSH = &berth.SSHOptions{Destination: "host"} },
-	"exe":                 func(e *berth.Environment) { e.Exe = &berth.ExeOptions{Image: "i"} },
-	"sprites":             func(e *berth.Environment) { e.Sprites = &berth.SpritesOptions{Org: spritestest.Org} },
-	"sprites.org":         func(e *berth.Environment) { e.Sprites = &berth.SpritesOptions{Org: spritestest.Org} },
-	"sprites.name":        func(e *berth.Environment) { e.Sprites = &berth.SpritesOptions{Name: "mine"} },
-	"sprites.url_auth":    func(e *berth.Environment) { e.Sprites = &berth.SpritesOptions{URLAuth: "public"} },
-}
-
-// seen says of each mapped field what it did at the service, where anything can be
-// seen of it there.
-var seen = map[string]func(*spritestest.Sprite) (got, want []string){
-	`network.mode = "allow_all"`: func(s *spritestest.Sprite) (got, want []string) { return s.Rules(), nil },
-	`network.mode = "block"`:     func(s *spritestest.Sprite) (got, want []string) { return s.Rules(), []string{"*=deny"} },
-	"sprites.name":               func(s *spritestest.Sprite) (got, want []string) { return []string{s.Name}, []string{"mine"} },
-	"sprites.url_auth":           func(s *spritestest.Sprite) (got, want []string) { return []string{s.Auth()}, []string{"public"} },
-}
-
 func TestEachCellOfTheMappingIsKept(t *testing.T) {
 	t.Parallel()
-	titles := map[string]bool{}
-	for _, row := range berth.Mapping() {
-		cell, title := row.Cells[berth.ProviderSprites], strings.Trim(row.Title(), "`")
-		if cell.Effect == "" || titles[title] {
-			continue
+	wards := map[berth.Provider]*ward{}
+	sprite := func(look func(*spritestest.Sprite) any, want any) sandboxtest.Look {
+		return func(_ *testing.T, m sandboxtest.Mapped) (got, _ any) {
+			return look(wards[m.Provider].Find(m.State.Ref)), want
 		}
-		titles[title] = true
-		t.Run(title, func(t *testing.T) {
-			t.Parallel()
-			change := set[title]
-			if change == nil {
-				t.Fatalf("the row %s has no test", title)
-			}
-			w := newWard(t)
-			spec := specOf(berth.Environment{})
-			change(&spec.Environment)
-			warnings, _ := berth.CheckMapping(spec.Environment)
-			if cell.Effect != berth.EffectError {
+	}
+	rules := func(s *spritestest.Sprite) any { return s.Rules() }
+	sandboxtest.RunMapping(t, sandboxtest.Mapping{
+		Kind: berth.ProviderSprites,
+		Fields: map[string]func(*berth.Environment){
+			"sprites":          func(e *berth.Environment) { e.Sprites = &berth.SpritesOptions{Org: spritestest.Org} },
+			"sprites.org":      func(e *berth.Environment) { e.Sprites = &berth.SpritesOptions{Org: spritestest.Org} },
+			"sprites.name":     func(e *berth.Environment) { e.Sprites = &berth.SpritesOptions{Name: "mine"} },
+			"sprites.url_auth": func(e *berth.Environment) { e.Sprites = &berth.SpritesOptions{URLAuth: "public"} },
+		},
+		Seen: map[string]sandboxtest.Look{
+			"sprites": nil, "sprites.org": nil, // the token's own, which the service checks
+			`network.mode = "allow_all"`: sprite(rules, []string(nil)),
+			`network.mode = "block"`:     sprite(rules, []string{"*=deny"}),
+			"sprites.name":               sprite(func(s *spritestest.Sprite) any { return s.Name }, "mine"),
+			"sprites.url_auth":           sprite(func(s *spritestest.Sprite) any { return s.Auth() }, "public"),
+		},
+		Open: func(t *testing.T, effect berth.Effect) sandboxtest.MappingRig {
+			if effect != berth.EffectError {
 				needGuest(t)
 			}
+			w := newWard(t)
 			p := open(t, w.config)
-			state, err := p.Provision(t.Context(), spec)
-			if cell.Effect == berth.EffectError {
-				if berth.CodeOf(err) != berth.CodeUnsupported || !strings.Contains(err.Error(), cell.Text) || len(w.Requests()) > 0 {
-					t.Fatalf("Provision = %+v, %v after %q; want unsupported before anything", state, err, w.Requests())
-				}
-				return
+			wards[p] = w
+			return sandboxtest.MappingRig{
+				Provider: p, Spec: func(testing.TB) berth.SandboxSpec { return specOf(berth.Environment{}) },
+				Calls: func() int { return len(w.Requests()) }, Gone: w.check,
 			}
-			if err != nil || state.Status != berth.SandboxReady {
-				t.Fatalf("Provision = %+v, %v", state, err)
-			}
-			warned := slices.ContainsFunc(warnings, func(problem berth.Problem) bool { return problem.Message == cell.Text })
-			if warned != (cell.Effect == berth.EffectWarning) {
-				t.Errorf("the effect is %s, and the warnings are %+v", cell.Effect, warnings)
-			}
-			if look := seen[title]; look != nil {
-				if got, want := look(w.Find(state.Ref)); !slices.Equal(got, want) {
-					t.Errorf("the sprite has %q, want %q", got, want)
-				}
-			}
-			if err := p.Destroy(t.Context(), berth.SandboxRef{ID: spec.ID, Ref: state.Ref}); err != nil {
-				t.Error(err)
-			}
-			w.check(t, spec.ID)
-		})
-	}
-	if len(titles) < 15 {
-		t.Errorf("the mapping has %d rows about sprites", len(titles))
-	}
+		},
+	})
 }
 
 func TestANetworkIsBlockedBeforeAnythingRuns(t *testing.T) {

@@ -22,14 +22,13 @@ func (pl plan) ref() berth.SandboxRef { return berth.SandboxRef{ID: pl.spec.ID, 
 // plan checks an environment before anything is made. Errors: unsupported for what
 // a sprite cannot do, invalid.
 func (p *Provider) plan(ctx context.Context, spec berth.SandboxSpec) (plan, error) {
-	if !berth.IsULID(string(spec.ID)) || strings.Contains(string(spec.Run), ".") {
-		return plan{}, berth.Errorf(berth.CodeInvalid, "the sandbox's id is none")
+	if err := spec.Check(berth.ProviderSprites); err != nil {
+		return plan{}, err
+	}
+	if strings.Contains(string(spec.Run), ".") {
+		return plan{}, berth.FieldErrorf(berth.CodeInvalid, "run", "must be a lower-case ULID")
 	}
 	e := spec.Environment
-	e.Provider = berth.ProviderSprites // an object of another one is refused by it
-	if _, problems := berth.CheckMapping(e); len(problems) > 0 {
-		return plan{}, &berth.Error{Code: berth.CodeUnsupported, Message: "the provider sprites cannot do what the environment asks for", Problems: problems}
-	}
 	pl := plan{spec: spec, name: p.ownName(spec.ID), own: true, block: e.Network.Mode == berth.NetworkBlock}
 	if o := e.Sprites; o != nil {
 		pl.org, pl.urlAuth = o.Org, o.URLAuth

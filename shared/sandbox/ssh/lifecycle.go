@@ -17,15 +17,10 @@ import (
 // mapping refuses. On a host that holds no guest, plain commands do the work, and
 // the state's detail says so.
 func (p *Provider) Provision(ctx context.Context, spec berth.SandboxSpec) (berth.SandboxState, error) {
-	if !berth.IsULID(string(spec.ID)) {
-		return berth.SandboxState{}, berth.FieldErrorf(berth.CodeInvalid, "sandbox", "must be a lower-case ULID")
+	if err := spec.Check(berth.ProviderSSH); err != nil {
+		return berth.SandboxState{}, err
 	}
-	environment := spec.Environment
-	environment.Provider = berth.ProviderSSH // an object of another one is refused by it
-	if _, problems := berth.CheckMapping(environment); len(problems) > 0 {
-		return berth.SandboxState{}, berth.Unsupported(problems)
-	}
-	o := environment.SSH
+	o := spec.Environment.SSH
 	if o == nil || o.Destination == "" || o.WorkingDirectory == "" {
 		return berth.SandboxState{}, berth.FieldErrorf(berth.CodeInvalid, "ssh", "must name a destination and a working_directory")
 	}
