@@ -23,6 +23,6 @@ func (w *Wiring) openDaytona() (berth.Provider, error) {
 		Plain: func(shell func(context.Context, berth.SandboxRef) (relay.Shell, error)) daytona.Plain {
 			return plain.Sandboxes{Installation: w.Variables.Installation, Shell: shell}
 		},
-		Pace: daytona.Pace{Provision: provisionWait},
+		Pace: daytona.Pace{Provision: provisionWait, Restart: provisionWait},
 	})
 }
