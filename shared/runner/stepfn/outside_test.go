@@ -43,7 +43,7 @@ func anExecutionStoppedFromOutsideEndsItsRunAsCancelled(t *testing.T, b *bench) 
 		t.Fatal(err)
 	}
 	b.machine.Ended(t, runner.ExecutionID(id, 1)) // the service shows a stop when it has come to it
-	for range 2 { // the rule on ended executions, and the clock
+	for range 2 {                                 // the rule on ended executions, and the clock
 		if _, err := b.runner.Sweep(t.Context()); err != nil {
 			t.Fatal(err)
 		}
