@@ -20,7 +20,6 @@ import (
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
-	"github.com/berth-dev/berth/shared/ids"
 	"github.com/berth-dev/berth/shared/privatefile"
 	"github.com/berth-dev/berth/shared/sandbox/docker/dockertest"
 	"github.com/berth-dev/berth/shared/sandbox/remote"
@@ -156,8 +155,11 @@ func ready(t *testing.T, p *remote.Provider) berth.SandboxRef {
 	t.Helper()
 	image := dockertest.Static
 	spec := berth.SandboxSpec{
-		ID: berth.SandboxID(ids.New(berth.SystemClock{}).NewID()), Run: "01arz3ndektsv4rrffq69g5fav", Directory: t.TempDir(),
-		Environment: berth.Environment{Provider: p.Kind(), Image: berth.Image{Docker: &image}, Network: berth.Network{Mode: berth.NetworkBlock}},
+		ID: sandboxtest.NewID(), Run: "01arz3ndektsv4rrffq69g5fav", Directory: t.TempDir(),
+		Environment: berth.Environment{Provider: p.Kind()},
+	}
+	if p.Kind() == berth.ProviderDocker {
+		spec.Environment.Image.Docker, spec.Environment.Network.Mode = &image, berth.NetworkBlock
 	}
 	ref := berth.SandboxRef{ID: spec.ID}
 	t.Cleanup(func() {
