@@ -11,6 +11,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
+	"net/textproto"
 	"strings"
 	"sync"
 	"testing"
@@ -283,6 +285,41 @@ func TestAPageKeepsToItsOrigin(t *testing.T) {
 	want := []string{"a=1; Path=/x; HttpOnly", "b=2;Secure", "c=3; Path=/", "domain=4"}
 	if diff := cmp.Diff(want, page.Header["Set-Cookie"]); diff != "" || page.Header.Get("Clear-Site-Data") != "" || page.Header.Get("X-Own") != "kept" {
 		t.Errorf("%d, %v (-want +got)\n%s", page.Status, page.Header, diff)
+	}
+}
+
+func TestWhatComesBeforeAnAnswerKeepsToItsOriginToo(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, nil)
+	url := s.open(one, 0, sandbox(t, func(w http.ResponseWriter, _ *http.Request) {
+		h := w.Header()
+		h.Set("Link", "</style.css>; rel=preload")
+		h.Set("Set-Cookie", "a=1; Domain=host.example.com")
+		h.Set("Clear-Site-Data", `"cookies"`)
+		w.WriteHeader(http.StatusEarlyHints)
+		clear(h)
+		_, _ = io.WriteString(w, "the answer")
+	}))
+	b := s.browser()
+	b.Load(url)
+	var hints []textproto.MIMEHeader
+	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{Got1xxResponse: func(_ int, h textproto.MIMEHeader) error {
+		hints = append(hints, h)
+		return nil
+	}})
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, originOf(url)+"/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := b.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	want := []textproto.MIMEHeader{{"Link": {"</style.css>; rel=preload"}, "Set-Cookie": {"a=1"}}}
+	if diff := cmp.Diff(want, hints); diff != "" || string(body) != "the answer" || err != nil {
+		t.Errorf("the answer is %q, %v; its hints (-want +got)\n%s", body, err, diff)
 	}
 }
 

@@ -49,9 +49,22 @@ func (p *preview) serve(w http.ResponseWriter, r *http.Request, proxied bool) (e
 		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, failed error) { err = failed },
 		ErrorLog:     log.New(logged{p}, "", 0),
 	}
-	hand.ServeHTTP(w, r)
+	hand.ServeHTTP(early{w}, r)
 	return err
 }
+
+// early confines what comes before an answer, such as 103, too: ModifyResponse is
+// not asked about that.
+type early struct{ http.ResponseWriter }
+
+func (w early) WriteHeader(status int) {
+	if status < http.StatusOK && status != http.StatusSwitchingProtocols {
+		confine(w.Header())
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w early) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // rewrite tells the program in the sandbox under which name it was called, and
 // keeps the cookie of the preview from it.
