@@ -6,12 +6,20 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
 )
 
+// bodyTime is how long a request may go on whose body nobody is to have. Without it,
+// who was never let in could hold all connections by bodies that do not come.
+const bodyTime = time.Second
+
 // plain is what holds of all that is the host's own to say.
-func plain(h http.Header) {
+func plain(w http.ResponseWriter) {
+	// It goes by the system's clock as connections do; what is none has no deadline.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime))
+	h := w.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -20,7 +28,7 @@ func plain(h http.Header) {
 
 // say answers with a page of two sentences.
 func say(w http.ResponseWriter, status int, what, more string) {
-	plain(w.Header())
+	plain(w)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, "<!doctype html><meta charset=utf-8><title>"+html.EscapeString(what)+"</title><h1>"+html.EscapeString(what)+"</h1><p>"+html.EscapeString(more)+"\n")

@@ -507,6 +507,42 @@ func TestPreviewsAndTheirRequestsAreBounded(t *testing.T) {
 	}
 }
 
+func TestWhoIsNotLetInHoldsNoConnectionByABodyThatDoesNotCome(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, nil)
+	url := s.open(one, 0, sandbox(t, echo))
+	host := strings.TrimPrefix(originOf(url), "https://")
+	for name, request := range map[string]string{
+		"without a cookie":  "POST / HTTP/1.1\r\nHost: " + host,
+		"to no preview":     "POST / HTTP/1.1\r\nHost: host.example.com",
+		"as it is let in":   "GET " + url[strings.Index(url, "/?"):] + " HTTP/1.1\r\nHost: " + host,
+		"without an ending": "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nHost: " + host,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn, err := tls.Dial("tcp", s.address, &tls.Config{RootCAs: s.authority.Pool(), ServerName: host})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			if !strings.Contains(request, "chunked") {
+				request += "\r\nContent-Length: 100000"
+			}
+			if _, err := io.WriteString(conn, request+"\r\n\r\n"); err != nil {
+				t.Fatal(err)
+			}
+			if err := conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
+				t.Fatal(err)
+			}
+			answer, err := io.ReadAll(conn)
+			var late net.Error
+			if errors.As(err, &late) && late.Timeout() || !strings.HasPrefix(string(answer), "HTTP/1.1 ") {
+				t.Errorf("the connection stays: %q, %v", answer, err)
+			}
+		})
+	}
+}
+
 func TestAProxyInFrontIsHeardAboutWhoAsks(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, func(c *preview.Config) { c.Proxied = true })

@@ -78,7 +78,7 @@ func (s *Store) enter(w http.ResponseWriter, r *http.Request, p *preview, known 
 	if rest != "" {
 		to += "?" + rest
 	}
-	plain(w.Header())
+	plain(w)
 	w.Header().Set("Location", to)
 	w.WriteHeader(http.StatusSeeOther)
 }
