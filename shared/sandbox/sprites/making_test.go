@@ -20,7 +20,8 @@ func TestProvisionReturnsSoonWhateverTheServiceWaitsFor(t *testing.T) {
 	t.Parallel()
 	w := newWard(t)
 	w.config.Moment = 20 * time.Millisecond
-	w.Fail(createRoute, spritestest.Fault{Late: 2 * time.Second})
+	held := make(chan struct{})
+	w.Fail(createRoute, spritestest.Fault{Held: held})
 	p, spec := open(t, w.config), specOf(berth.Environment{})
 	for range 3 {
 		began := time.Now()
@@ -29,6 +30,7 @@ func TestProvisionReturnsSoonWhateverTheServiceWaitsFor(t *testing.T) {
 			t.Fatalf("Provision = %+v, %v after %v; want creating at once", state, err, time.Since(began))
 		}
 	}
+	close(held)
 	needGuest(t)
 	state := settled(t, p, spec)
 	if state.Status != berth.SandboxReady {
@@ -109,7 +111,7 @@ func TestWhatBecameOfAMakingIsToldOnceToWhoLooks(t *testing.T) {
 	t.Parallel()
 	w := newWard(t)
 	w.config.Moment = time.Nanosecond
-	w.Fail(createRoute, spritestest.Fault{Status: 400, Body: `{"message":"no more of this"}`, Header: map[string]string{}})
+	w.Fail(createRoute, spritestest.Fault{Status: 400, Body: `{"message":"organization acme does not exist"}`, Header: map[string]string{}})
 	p, spec := open(t, w.config), specOf(berth.Environment{})
 	state, err := p.Provision(t.Context(), spec)
 	for deadline := time.Now().Add(20 * time.Second); err == nil && state.Status == berth.SandboxCreating && time.Now().Before(deadline); {
@@ -130,13 +132,15 @@ func TestNothingIsBegunThatNobodyAsksForAnyMore(t *testing.T) {
 	w := newWard(t)
 	clock, log := &hasty{}, &lines{}
 	w.config.Clock, w.config.Moment, w.config.Logger = clock, time.Nanosecond, slog.New(slog.NewTextHandler(log, nil))
-	w.Fail(createRoute, spritestest.Fault{Late: 500 * time.Millisecond})
+	held := make(chan struct{})
+	w.Fail(createRoute, spritestest.Fault{Held: held})
 	p, spec := open(t, w.config), specOf(berth.Environment{})
 	if state, err := p.Provision(t.Context(), spec); err != nil || state.Status != berth.SandboxCreating {
 		t.Fatalf("Provision = %+v, %v", state, err)
 	}
 	within(t, "the creation is asked for", func() bool { return slices.Contains(w.Requests(), createRoute) })
 	_ = clock.Sleep(t.Context(), time.Hour)
+	close(held)
 	within(t, "the work ends", func() bool { return strings.Contains(log.text(), "interrupted") })
 	if slices.Contains(w.Requests(), execRoute) || len(w.Sprites()) != len(w.before)+1 {
 		t.Errorf("it was prepared: %q", w.Requests())

@@ -129,7 +129,7 @@ func (p *Provider) create(ctx context.Context, pl plan) error {
 	return p.checkBlocked(ctx, pl)
 }
 
-var nameTaken = regexp.MustCompile(`(?i)\b(taken|exists?|in use)\b`)
+var nameTaken = regexp.MustCompile(`(?i)\b(taken|exists|in use)\b`)
 
 // unseen is the failure of a creation after which there is no sprite to be seen. No
 // two sandboxes have one name: where it is taken, an earlier creation goes on whose

@@ -32,6 +32,8 @@ type Fault struct {
 	Cut bool
 	// Late is when the usual answer begins, in place of all above.
 	Late time.Duration
+	// Held is what the usual answer waits for to be closed, in place of all above.
+	Held <-chan struct{}
 }
 
 // ExecFault is how a session goes wrong.
@@ -134,6 +136,12 @@ func (s *Server) route(pattern string, answer http.HandlerFunc) http.HandlerFunc
 		switch {
 		case r.Header.Get("Authorization") != "Bearer "+token:
 			refuse(w, http.StatusUnauthorized, "unauthorized", "invalid token")
+		case fault != nil && fault.Held != nil:
+			select {
+			case <-fault.Held:
+			case <-r.Context().Done():
+			}
+			answer(w, r)
 		case fault != nil && fault.Late > 0:
 			time.Sleep(fault.Late)
 			answer(w, r)
