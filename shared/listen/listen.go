@@ -16,6 +16,7 @@ import (
 
 const (
 	headerLimit   = 10 * time.Second // for a client to send its headers
+	headerBytes   = 64 << 10         // of all headers of a request, not the megabyte that is usual
 	keepAlive     = 2 * time.Minute
 	shutdownLimit = 5 * time.Second // for requests in progress at the end
 )
@@ -36,7 +37,7 @@ func Open(address string) (net.Listener, error) {
 // net/http has to say of connections goes to complaints.
 func Serve(ctx context.Context, l net.Listener, h http.Handler, complaints *log.Logger) error {
 	server := &http.Server{
-		Handler: h, ReadHeaderTimeout: headerLimit, IdleTimeout: keepAlive,
+		Handler: h, ReadHeaderTimeout: headerLimit, MaxHeaderBytes: headerBytes, IdleTimeout: keepAlive,
 		ErrorLog: complaints,
 		// Long polls end with the server, not after their wait.
 		BaseContext: func(net.Listener) context.Context { return ctx },

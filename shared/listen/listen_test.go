@@ -7,6 +7,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -65,6 +66,38 @@ func TestServeEndsWithItsContextAndSoDoPolls(t *testing.T) {
 	if conn, err := net.Dial("tcp", l.Addr().String()); err == nil {
 		conn.Close()
 		t.Error("the address still answers")
+	}
+}
+
+// A connection whose headers are kept costs what they may be long, before anybody
+// has said who they are.
+func TestHeadersWithoutAnEndAreRefused(t *testing.T) {
+	t.Parallel()
+	l, err := listen.Open("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- listen.Serve(ctx, l, http.NotFoundHandler(), log.New(io.Discard, "", 0)) }()
+	for size, want := range map[int]int{32 << 10: http.StatusNotFound, 80 << 10: http.StatusRequestHeaderFieldsTooLarge} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+l.Addr().String(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("X-Long", strings.Repeat("a", size))
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("%d bytes of headers: %s, want %d", size, resp.Status, want)
+		}
+	}
+	cancel()
+	if err := <-served; err != nil {
+		t.Errorf("Serve = %v", err)
 	}
 }
 
