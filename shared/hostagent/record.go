@@ -20,14 +20,18 @@ var ErrTorn = errors.New("the record is torn")
 const recordName = "meta.json"
 
 // ReadRecord reads what is recorded about the sandbox of a folder. Errors:
-// fs.ErrNotExist, and ErrTorn for what is no record.
+// fs.ErrNotExist, and ErrTorn for what is no JSON. A record of another form is whole:
+// a later version may have written it, whose sandbox must not be taken for lost.
 func ReadRecord(dir string, record any) error {
 	b, err := os.ReadFile(filepath.Join(dir, recordName))
 	if err != nil {
 		return err
 	}
+	if !json.Valid(b) {
+		return fmt.Errorf("reading the record of sandbox %s: %w", filepath.Base(dir), ErrTorn)
+	}
 	if err := json.Unmarshal(b, record); err != nil {
-		return fmt.Errorf("reading the record of sandbox %s: %w: %w", filepath.Base(dir), ErrTorn, err)
+		return fmt.Errorf("reading the record of sandbox %s: %w", filepath.Base(dir), err)
 	}
 	return nil
 }
