@@ -407,8 +407,10 @@ func TestAPreviewEndsWithItsTimeAndItsSandbox(t *testing.T) {
 			}
 			// Whose time is waited for is woken twice: at the end of the ticket, and of all.
 			if strings.HasPrefix(name, "its time") || strings.HasPrefix(name, "a day") {
+				waits := func() bool { s.clock.mu.Lock(); defer s.clock.mu.Unlock(); return len(s.clock.waiting) == 1 }
+				waitFor(t, waits)
 				s.clock.pass(preview.EnterLife)
-				waitFor(t, func() bool { s.clock.mu.Lock(); defer s.clock.mu.Unlock(); return len(s.clock.waiting) == 1 })
+				waitFor(t, waits)
 				if page := b.Load(origin + "/"); page.Status != 200 {
 					t.Errorf("before its end: %+v", page)
 				}
