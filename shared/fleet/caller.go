@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"errors"
+	"net"
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
@@ -74,7 +75,8 @@ func refusal(err error) error {
 	case berth.CodeOf(err) == berth.CodeUnavailable, berth.CodeOf(err) == berth.CodeTimedOut:
 		e := ofField("address", err)
 		e.Message = "cannot be called back: " + e.Message
-		if e.Remediation == "" {
+		var network net.Error
+		if e.Remediation == "" || errors.As(err, &network) { // an agent that asks does run: the way to it is at fault
 			e.Remediation = "Let the server reach this address: see firewalls and security groups, and whether berth-agent listens there."
 		}
 		return e

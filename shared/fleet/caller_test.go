@@ -166,8 +166,9 @@ func TestTheCallBackPassesOnWhatTheAgentSaysToDo(t *testing.T) {
 	_, err = fleet.Caller{Installation: "inst", Clock: berth.SystemClock{}}.Call(t.Context(), control.HostCall{
 		Address: "https://" + closed.Addr().String(), Fingerprint: "sha256:" + strings.Repeat("00", 32), Bearer: berth.NewSecretValue([]byte(bearer)),
 	})
-	if !errors.Is(err, syscall.ECONNREFUSED) {
-		t.Errorf("nobody there: %v", err)
+	var e *berth.Error
+	if !errors.Is(err, syscall.ECONNREFUSED) || !errors.As(err, &e) || !strings.Contains(e.Remediation, "security groups") {
+		t.Errorf("nobody there: %+v", err)
 	}
 }
 
