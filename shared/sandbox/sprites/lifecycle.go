@@ -9,16 +9,21 @@ import (
 )
 
 // Describe asks the sandbox, which wakes its sprite. One that is not whole yet is
-// creating.
+// creating. What its making came to is told to each who looks, and stays for the
+// next Provision, which acts on it.
 func (p *Provider) Describe(ctx context.Context, ref berth.SandboxRef) (berth.SandboxState, error) {
-	if m := p.making(ref.ID); m != nil {
-		if m.active() {
-			return m.creating(), nil
-		}
-		p.told(ref.ID, m)
-		if m.err != nil || m.state.Status == berth.SandboxFailed {
-			return m.state, m.err
-		}
+	m := p.making(ref.ID)
+	switch {
+	case m == nil:
+	case m.active():
+		return m.creating(), nil
+	case passing(m.err):
+		m.tell(m.err.Error()) // Provision tells it too, and then goes on
+		return m.creating(), nil
+	case m.err != nil || m.state.Status == berth.SandboxFailed:
+		return m.state, m.err
+	default:
+		p.told(ref.ID, m) // from here on the sandbox speaks for itself
 	}
 	return p.describe(ctx, ref)
 }

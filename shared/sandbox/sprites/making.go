@@ -31,14 +31,14 @@ const (
 	rememberedFor = time.Hour
 )
 
-// begin starts the work, or joins it; a result that nobody has been told yet is
+// begin starts the work, or joins it; a result that no Provision has told yet is
 // joined too. Error: unavailable when the provider is closed.
 func (p *Provider) begin(pl plan) (*making, error) {
 	now := p.config.Clock.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for id, other := range p.makings {
-		if !other.active() && now.Sub(other.lastAsked()) > rememberedFor {
+		if other.forgotten(now) {
 			delete(p.makings, id)
 		}
 	}
@@ -64,14 +64,18 @@ func (p *Provider) begin(pl plan) (*making, error) {
 	return m, nil
 }
 
-// making is what is being made of a sandbox, or a result that nobody has been told.
+// making is what is being made of a sandbox, or a result that no Provision has told.
 func (p *Provider) making(id berth.SandboxID) *making {
+	now := p.config.Clock.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if m := p.makings[id]; m != nil && m.forgotten(now) {
+		delete(p.makings, id)
+	}
 	return p.makings[id]
 }
 
-// told forgets a result: that is told once.
+// told forgets a result: Provision tells it once.
 func (p *Provider) told(id berth.SandboxID, m *making) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -111,10 +115,11 @@ func (m *making) ask() {
 	m.asked = m.clock.Now()
 }
 
-func (m *making) lastAsked() time.Time {
+// forgotten reports whether a result has waited too long.
+func (m *making) forgotten(now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.asked
+	return !m.active() && now.Sub(m.asked) > rememberedFor
 }
 
 // begins says what comes next, unless nobody wants it.
@@ -126,6 +131,12 @@ func (m *making) begins(what string) error {
 	}
 	m.detail = what
 	return nil
+}
+
+func (m *making) tell(detail string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.detail = detail
 }
 
 // creating is how far it is. Who reads it wants it to go on.

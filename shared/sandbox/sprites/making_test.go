@@ -107,7 +107,7 @@ func TestASandboxThatIsBeingMadeIsDestroyedWhole(t *testing.T) {
 	}
 }
 
-func TestWhatBecameOfAMakingIsToldOnceToWhoLooks(t *testing.T) {
+func TestWhatBecameOfAMakingIsToldToAllWhoLookAndOnceToWhoMakesIt(t *testing.T) {
 	t.Parallel()
 	w := newWard(t)
 	w.config.Moment = time.Nanosecond
@@ -117,11 +117,47 @@ func TestWhatBecameOfAMakingIsToldOnceToWhoLooks(t *testing.T) {
 	for deadline := time.Now().Add(20 * time.Second); err == nil && state.Status == berth.SandboxCreating && time.Now().Before(deadline); {
 		state, err = p.Describe(t.Context(), berth.SandboxRef{ID: spec.ID})
 	}
-	if berth.CodeOf(err) != berth.CodeInvalid {
-		t.Errorf("the sandbox is %+v, %v; want invalid", state, err)
+	for range 2 {
+		if berth.CodeOf(err) != berth.CodeInvalid {
+			t.Errorf("the sandbox is %+v, %v; want invalid", state, err)
+		}
+		state, err = p.Describe(t.Context(), berth.SandboxRef{ID: spec.ID})
+	}
+	asked := len(w.Requests())
+	if state, err := p.Provision(t.Context(), spec); berth.CodeOf(err) != berth.CodeInvalid || len(w.Requests()) != asked {
+		t.Errorf("Provision = %+v, %v after %q; want invalid, and nothing made", state, err, w.Requests()[asked:])
 	}
 	if state, err := p.Describe(t.Context(), berth.SandboxRef{ID: spec.ID}); err != nil || state.Status != berth.SandboxGone {
 		t.Errorf("after that it is %+v, %v; want gone", state, err)
+	}
+	w.check(t, spec.ID)
+}
+
+// Who only looks does not take it from the run, which makes the sandbox.
+func TestAMakingThatWasInterruptedIsCreatingForAllWhoLookAndToldByProvision(t *testing.T) {
+	t.Parallel()
+	w := newWard(t)
+	w.config.Moment = time.Nanosecond
+	log := &lines{}
+	w.config.Logger = slog.New(slog.NewTextHandler(log, nil))
+	w.Fail(createRoute, spritestest.Fault{Cut: true})
+	p, spec := open(t, w.config), specOf(berth.Environment{})
+	if state, err := p.Provision(t.Context(), spec); err != nil || state.Status != berth.SandboxCreating {
+		t.Fatalf("Provision = %+v, %v", state, err)
+	}
+	within(t, "the making ends", func() bool { return strings.Contains(log.text(), "a sandbox is not made") })
+	asked := len(w.Requests())
+	for range 2 {
+		state, err := p.Describe(t.Context(), berth.SandboxRef{ID: spec.ID})
+		if err != nil || state.Status != berth.SandboxCreating || !strings.Contains(state.Detail, "making sprite") {
+			t.Errorf("Describe = %+v, %v; want creating and why it is not made", state, err)
+		}
+	}
+	if state, err := p.Provision(t.Context(), spec); berth.CodeOf(err) != berth.CodeUnavailable || len(w.Requests()) != asked {
+		t.Errorf("Provision = %+v, %v after %q; want unavailable, and nothing made", state, err, w.Requests()[asked:])
+	}
+	if err := p.Destroy(t.Context(), berth.SandboxRef{ID: spec.ID}); err != nil {
+		t.Error(err)
 	}
 	w.check(t, spec.ID)
 }

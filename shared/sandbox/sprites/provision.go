@@ -32,12 +32,14 @@ func (p *Provider) Provision(ctx context.Context, spec berth.SandboxSpec) (berth
 	defer timer.Stop()
 	select {
 	case <-m.done:
-		p.told(spec.ID, m)
-		return m.state, m.err
 	case <-timer.C:
 	case <-ctx.Done():
 	}
-	return m.creating(), nil
+	if m.active() {
+		return m.creating(), nil
+	}
+	p.told(spec.ID, m)
+	return m.state, m.err
 }
 
 // makeOrRemove is the whole work of a sandbox that is being made.
@@ -62,13 +64,16 @@ func (p *Provider) makeOrRemove(ctx context.Context, m *making) (berth.SandboxSt
 
 // passes reports whether an error says nothing about the sandbox.
 func passes(ctx context.Context, err error) bool {
+	return passing(err) || err != nil && ctx.Err() != nil
+}
+
+// passing reports whether the same may be tried again.
+func passing(err error) bool {
 	switch berth.CodeOf(err) {
-	case "":
-		return false
 	case berth.CodeUnavailable, berth.CodeRateLimited, berth.CodeTimedOut:
 		return true
 	}
-	return ctx.Err() != nil
+	return false
 }
 
 func (p *Provider) make(ctx context.Context, m *making) (berth.SandboxState, error) {
