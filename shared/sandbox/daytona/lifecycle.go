@@ -38,16 +38,28 @@ func (p *Provider) stateOf(s daytonaapi.Sandbox, id berth.SandboxID) berth.Sandb
 	return state
 }
 
-// Describe returns status gone for a sandbox that is not there. Error:
+// Describe returns status gone for a sandbox that is not there. That making it was
+// interrupted is told as its detail, and why a start came to nothing as the reason
+// of its state, to each who looks: only Provision and Start act on it. Error:
 // unavailable for one in a state that this berth does not know.
 func (p *Provider) Describe(ctx context.Context, ref berth.SandboxRef) (berth.SandboxState, error) {
 	b := p.box(ref.ID)
 	if state, known := b.present(ref.ID); known {
 		return state, nil
 	}
-	if err := b.failedStart(); err != nil {
-		return berth.SandboxState{}, err
+	if m := b.interrupted(); m != nil {
+		m.tell(m.err.Error()) // Provision tells it too, and then goes on
+		return m.state(ref.ID), nil
 	}
+	state, err := p.describe(ctx, b, ref)
+	if failed := b.failedStart(); failed != nil && err == nil && state.Status != berth.SandboxReady && state.Status != berth.SandboxGone {
+		state.Reason = reasonOf(failed)
+	}
+	return state, err
+}
+
+// describe asks Daytona.
+func (p *Provider) describe(ctx context.Context, b *box, ref berth.SandboxRef) (berth.SandboxState, error) {
 	s, err := p.find(ctx, ref)
 	switch {
 	case isNotFound(err):
@@ -135,6 +147,7 @@ func (p *Provider) stop(ctx context.Context, ref berth.SandboxRef) error {
 	}
 	p.Sandboxes.Forget(ref.ID)
 	b.leave()
+	b.forgetStart()
 	if s.AutoDeleteInterval == nil || *s.AutoDeleteInterval >= 0 {
 		if err := p.client.SetAutoDelete(ctx, s.ID, -1); err != nil {
 			return berth.Wrap(err, "keeping the sandbox when it stops")

@@ -38,8 +38,9 @@ func (p *Provider) await(ctx context.Context, b *box, m *making, moment time.Dur
 	select {
 	case <-m.done:
 	case <-timer.C:
-		return m.state(spec.ID), nil
 	case <-ctx.Done():
+	}
+	if m.active() {
 		return m.state(spec.ID), nil
 	}
 	if m.reason != nil {
@@ -52,7 +53,7 @@ func (p *Provider) await(ctx context.Context, b *box, m *making, moment time.Dur
 	return m.result, nil
 }
 
-// told forgets work that did not succeed: that is told once, and the next call
+// told forgets work that did not succeed: who acts is told once, and the next call
 // goes on.
 func (b *box) told(m *making) {
 	b.mu.Lock()
@@ -60,6 +61,16 @@ func (b *box) told(m *making) {
 	if b.making == m {
 		b.making = nil
 	}
+}
+
+// interrupted is a making that came to nothing and that Provision has not told yet.
+func (b *box) interrupted() *making {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if m := b.making; m != nil && !m.again && !m.active() && m.err != nil {
+		return m
+	}
+	return nil
 }
 
 // begin starts the work of fresh, or joins what is at work; nil when the box says
@@ -75,7 +86,7 @@ func (p *Provider) begin(b *box, fresh *making) (*making, berth.SandboxState, er
 		return nil, berth.SandboxState{ID: id, Run: fresh.plan.spec.Run, Status: berth.SandboxFailed, Reason: b.failed}, nil
 	case b.ending > 0:
 		return nil, berth.SandboxState{}, berth.Errorf(berth.CodeUnavailable, "the sandbox is being destroyed")
-	case m != nil && (m.active() || m.err != nil):
+	case m != nil && (m.active() || m.err != nil && !m.again):
 		return m, berth.SandboxState{}, nil
 	}
 	m := fresh

@@ -10,7 +10,8 @@ import (
 
 // Start makes a stopped sandbox ready again, and one that failed if Daytona can
 // recover it. It returns when that is done, or after a moment with a sandbox that
-// is creating; it may be called again and joins what is at work. Errors: conflict
+// is creating; it may be called again and joins what is at work. Why a start came
+// to nothing meanwhile Describe tells, until the next one begins. Errors: conflict
 // for one that cannot be started; not_found; unavailable.
 func (p *Provider) Start(ctx context.Context, ref berth.SandboxRef) (berth.SandboxState, error) {
 	b := p.box(ref.ID)
@@ -43,16 +44,23 @@ func (b *box) startingNow() *making {
 	return nil
 }
 
-// failedStart is why a start came to nothing whose caller left before that.
+// failedStart is why a start came to nothing whose caller left before that. The
+// next start or stop forgets it.
 func (b *box) failedStart() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	m := b.making
-	if m == nil || !m.again || m.active() || m.err == nil {
-		return nil
+	if m := b.making; m != nil && m.again && !m.active() {
+		return m.err
 	}
-	b.making = nil
-	return m.err
+	return nil
+}
+
+func (b *box) forgetStart() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if m := b.making; m != nil && m.again && !m.active() {
+		b.making = nil
+	}
 }
 
 // startAgain starts the sandbox and its guest, whatever of that has been done.

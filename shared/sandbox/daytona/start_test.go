@@ -60,7 +60,7 @@ func awaitReady(t *testing.T, look func() (berth.SandboxState, error)) berth.San
 	}
 }
 
-func TestAStartThatCameToNothingIsToldToWhoLooksAndMayBeTriedAgain(t *testing.T) {
+func TestAStartThatCameToNothingIsToldToAllWhoLookAndMayBeTriedAgain(t *testing.T) {
 	t.Parallel()
 	s := daytonatest.New(t, daytonatest.Config{})
 	c := config(t, s)
@@ -80,17 +80,48 @@ func TestAStartThatCameToNothingIsToldToWhoLooksAndMayBeTriedAgain(t *testing.T)
 	for deadline := time.Now().Add(time.Minute); err == nil && said.Status == berth.SandboxCreating && time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		said, err = p.Describe(t.Context(), ref(state))
 	}
-	if berth.CodeOf(err) != berth.CodeUnavailable || !strings.Contains(err.Error(), "502") {
-		t.Errorf("after a start that failed: %+v, %v; want unavailable with its reason", said, err)
-	}
-	if said, err := p.Describe(t.Context(), ref(state)); err != nil || said.Status != berth.SandboxStopped {
-		t.Errorf("after that: %+v, %v; want stopped", said, err)
+	for range 2 {
+		if err != nil || said.Status != berth.SandboxStopped || said.Reason == nil || !strings.Contains(said.Reason.Message, "502") {
+			t.Errorf("after a start that failed: %+v, %v, reason %+v; want stopped and why", said, err, said.Reason)
+		}
+		said, err = p.Describe(t.Context(), ref(state))
 	}
 	s.SetFault(nil)
 	if said, err := p.Start(t.Context(), ref(state)); err != nil {
 		t.Errorf("Start again = %+v, %v", said, err)
 	}
-	awaitReady(t, func() (berth.SandboxState, error) { return p.Describe(t.Context(), ref(state)) })
+	if said := awaitReady(t, func() (berth.SandboxState, error) { return p.Describe(t.Context(), ref(state)) }); said.Reason != nil {
+		t.Errorf("the reason stays when it is ready: %+v", said.Reason)
+	}
+}
+
+// Who only looks does not take it from the run, which makes the sandbox.
+func TestAMakingThatWasInterruptedIsCreatingForAllWhoLookAndToldByProvision(t *testing.T) {
+	t.Parallel()
+	s := daytonatest.New(t, daytonatest.Config{})
+	c := config(t, s)
+	c.Pace.Provision, c.Pace.Patience = time.Nanosecond, time.Millisecond
+	s.SetFault(func(r *http.Request) daytonatest.Fault { return daytonatest.EmptyGateway })
+	p, spec := open(t, c), spec(t)
+	look := func() (berth.SandboxState, error) { return p.Describe(t.Context(), berth.SandboxRef{ID: spec.ID}) }
+	state, err := p.Provision(t.Context(), spec)
+	for deadline := time.Now().Add(time.Minute); err == nil && !strings.Contains(state.Detail, "502") && time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		state, err = look()
+	}
+	asked := len(s.Requests())
+	for range 2 {
+		if err != nil || state.Status != berth.SandboxCreating || state.Run != run || !strings.Contains(state.Detail, "502") {
+			t.Errorf("Describe = %+v, %v; want creating and why it is not made", state, err)
+		}
+		state, err = look()
+	}
+	if state, err := p.Provision(t.Context(), spec); berth.CodeOf(err) != berth.CodeUnavailable || len(s.Requests()) != asked {
+		t.Errorf("Provision = %+v, %v after %d requests; want unavailable, and nothing made", state, err, len(s.Requests())-asked)
+	}
+	s.SetFault(nil)
+	if state, err := look(); err != nil || state.Status != berth.SandboxGone {
+		t.Errorf("after that it is %+v, %v; want gone", state, err)
+	}
 }
 
 func TestAStopIsNotHeldUpByAToolboxThatDoesNotAnswer(t *testing.T) {
