@@ -37,8 +37,8 @@ func (a *app) checkProviders(ctx context.Context) []finding {
 func providerFinding(ctx context.Context, c *client.Client, kind berth.ProviderKind) []finding {
 	const id = "of-the-doctor"
 	settings := fmt.Sprintf("[environments.%s]\nprovider = %q\n", id, kind)
-	if kind == berth.ProviderSSH { // no host is asked before a sandbox is there
-		settings += fmt.Sprintf("[environments.%s.ssh]\ndestination = \"host\"\nworking_directory = \"/srv/work\"\n", id)
+	if kind == berth.ProviderSSH { // of a name that nobody has, no host is asked
+		settings += fmt.Sprintf("[environments.%s.ssh]\ndestination = \"host.invalid\"\nworking_directory = \"/srv/work\"\n", id)
 	}
 	report, err := c.Preflight(ctx, berth.RunRequest{
 		Environment: id, Command: []string{"true"}, Configs: []berth.ConfigFile{{Kind: berth.ConfigUser, Path: "berth doctor", Source: settings}},

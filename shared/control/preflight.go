@@ -69,13 +69,15 @@ func (p *Plane) Preflight(ctx context.Context, req berth.RunRequest) (berth.Pref
 const reachTime = 5 * time.Second
 
 // reach asks the provider about a sandbox that cannot exist; one with hosts is
-// asked where such a sandbox would be.
+// asked where such a sandbox would be, and one of other people's machines asks the
+// machine.
 func (p *Plane) reach(ctx context.Context, e berth.Environment) berth.Check {
 	ctx, cancel := context.WithTimeout(ctx, reachTime)
 	defer cancel()
 	kind := e.Provider
 	provider, err := p.Providers.Find(kind)
 	placer, places := provider.(berth.Placer)
+	reacher, reaches := provider.(berth.Reacher)
 	switch {
 	case err != nil:
 	case places:
@@ -90,6 +92,15 @@ func (p *Plane) reach(ctx context.Context, e berth.Environment) berth.Check {
 		if code := berth.CodeOf(err); code == berth.CodeUnavailable || code == berth.CodeUnsupported {
 			return failed(err.Error(), err)
 		}
+	case reaches:
+		said, asked, reachErr := reacher.Reach(ctx, e)
+		switch {
+		case reachErr != nil:
+			return failed(reachErr.Error(), reachErr)
+		case !asked:
+			return berth.Check{Status: berth.CheckWarning, Summary: said}
+		}
+		return berth.Check{Status: berth.CheckPass, Summary: said}
 	default:
 		_, err = provider.Describe(ctx, berth.SandboxRef{ID: berth.SandboxID(p.IDs.NewID())})
 	}

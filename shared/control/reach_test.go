@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/control"
 	"github.com/berth-dev/berth/shared/runner/runnertest"
@@ -85,6 +87,57 @@ func TestAPreflightSaysWhetherAHostWouldTakeTheSandbox(t *testing.T) {
 				return
 			}
 			t.Errorf("no check %s in %+v", test.check, report)
+		})
+	}
+}
+
+// machines is a provider of other people's machines.
+type machines struct {
+	*runnertest.Provider
+	said  string
+	asked bool
+	err   error
+}
+
+func (machines) Kind() berth.ProviderKind { return berth.ProviderSSH }
+
+func (m machines) Reach(context.Context, berth.Environment) (string, bool, error) {
+	return m.said, m.asked, m.err
+}
+
+func TestAPreflightAsksTheMachineThatAnEnvironmentNames(t *testing.T) {
+	t.Parallel()
+	refused := &berth.Error{Code: berth.CodeForbidden, Message: "the host key of box is not known", Remediation: "Add it to known_hosts."}
+	for name, test := range map[string]struct {
+		provider machines
+		want     berth.Check
+	}{
+		"one that answers":       {machines{said: "the host box answers", asked: true}, berth.Check{Status: berth.CheckPass, Summary: "the host box answers"}},
+		"one that was not asked": {machines{said: "no host was asked"}, berth.Check{Status: berth.CheckWarning, Summary: "no host was asked"}},
+		"one that cannot be used": {machines{err: refused}, berth.Check{
+			Status: berth.CheckError, Summary: refused.Message, Remediation: refused.Remediation, Details: []berth.Problem{{Message: refused.Message}},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlane(t)
+			test.provider.Provider = p.provider
+			p.Providers = control.NewProviders(test.provider)
+			p.environment("ci", func(e *berth.Environment) {
+				e.Provider, e.SSH = berth.ProviderSSH, &berth.SSHOptions{Destination: "box", WorkingDirectory: "/srv/work"}
+			})
+			report, err := p.CheckEnvironment(t.Context(), "ci")
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := report.Checks[len(report.Checks)-1]
+			test.want.Name = "reachability"
+			if test.want.Details == nil {
+				test.want.Details = []berth.Problem{}
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" || report.OK != (test.want.Status != berth.CheckError) {
+				t.Errorf("OK is %v; the check (-want +got):\n%s", report.OK, diff)
+			}
 		})
 	}
 }
