@@ -199,12 +199,17 @@ func (p *Provider) listHost(ctx context.Context, h host, hosts map[berth.Sandbox
 	}
 	states := make([]berth.SandboxState, len(ids))
 	var asking sync.WaitGroup
+	slots := make(chan struct{}, askedAtOnce)
 	for i, id := range ids { // each for itself: one that does not answer hides no other
 		where, recorded := hosts[id]
 		if !recorded || where.connection() != h.connection() {
 			where = h
 		}
-		asking.Go(func() { states[i] = p.seen(ctx, id, where) })
+		slots <- struct{}{}
+		asking.Go(func() {
+			defer func() { <-slots }()
+			states[i] = p.seen(ctx, id, where)
+		})
 	}
 	asking.Wait()
 	return states, nil
@@ -213,6 +218,8 @@ func (p *Provider) listHost(ctx context.Context, h host, hosts map[berth.Sandbox
 // seen is a sandbox whose folder is there, whether there is one in it and whether it
 // answers or not.
 func (p *Provider) seen(ctx context.Context, id berth.SandboxID, h host) berth.SandboxState {
+	ctx, cancel := context.WithTimeout(ctx, seenLimit)
+	defer cancel()
 	state, err := p.Describe(ctx, berth.SandboxRef{ID: id, Ref: h.ref()})
 	if err == nil && state.Status != berth.SandboxGone {
 		return state
@@ -224,5 +231,11 @@ func (p *Provider) seen(ctx context.Context, id berth.SandboxID, h host) berth.S
 	return state
 }
 
-// listLimit is for one host.
-const listLimit = time.Minute
+const (
+	// listLimit is for one host, and seenLimit for each sandbox on it.
+	listLimit = time.Minute
+	seenLimit = listLimit / 6
+	// askedAtOnce is how many sandboxes of a host are asked at a time. An SSH server
+	// turns away at random whom it has no room for: healthy ones would seem lost.
+	askedAtOnce = 4
+)
