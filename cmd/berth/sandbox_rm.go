@@ -10,7 +10,7 @@ import (
 func sandboxRemoveCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "rm SANDBOX...", Short: "Destroy sandboxes",
-		Long:              "Destroy sandboxes with everything in them. One of the provider local leaves its folder as it is. One that a live run uses is a conflict: cancel the run.",
+		Long:              "Destroy sandboxes with everything in them. One of the providers local and ssh leaves its folder as it is: it is yours. One that a live run uses is a conflict: cancel the run.",
 		Example:           "  berth sandbox rm 01k5m3v9x2qg",
 		Args:              someArgs("the sandbox's id"),
 		ValidArgsFunction: a.completeSandboxes,
