@@ -234,7 +234,7 @@ func (p *Provider) seen(ctx context.Context, id berth.SandboxID, h host) berth.S
 const (
 	// listLimit is for one host, and seenLimit for each sandbox on it.
 	listLimit = time.Minute
-	seenLimit = listLimit / 6
+	seenLimit = listLimit / 4
 	// askedAtOnce is how many sandboxes of a host are asked at a time. An SSH server
 	// turns away at random whom it has no room for: healthy ones would seem lost.
 	askedAtOnce = 4
