@@ -115,7 +115,7 @@ func (o publicOptions) open(clock berth.Clock, logger *slog.Logger, stderr io.Wr
 	}
 	p := &public{
 		Store:    preview.New(preview.Config{URL: o.url, Proxied: certificate == nil, Clock: clock, Logger: logger}),
-		listener: preview.Limit(l), address: l.Addr().String(),
+		listener: listen.Limit(l, preview.MaxConns), address: l.Addr().String(),
 	}
 	if certificate != nil {
 		p.listener = tls.NewListener(p.listener, certificate.TLS())

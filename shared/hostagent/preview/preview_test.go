@@ -110,7 +110,7 @@ func newSite(t *testing.T, change func(*preview.Config)) *site {
 	ctx, stop := context.WithCancel(context.Background())
 	var served sync.WaitGroup
 	served.Go(func() {
-		_ = listen.Serve(ctx, tls.NewListener(preview.Limit(l), certificate.TLS()), s.Store, log.New(io.Discard, "", 0))
+		_ = listen.Serve(ctx, tls.NewListener(listen.Limit(l, preview.MaxConns), certificate.TLS()), s.Store, log.New(io.Discard, "", 0))
 	})
 	t.Cleanup(func() {
 		s.Close()

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
 )
@@ -115,6 +116,8 @@ func (s *Store) pass(w http.ResponseWriter, r *http.Request, p *preview) {
 		return
 	}
 	defer done()
+	// Who was let in may send for as long as the preview lasts.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	err := p.serve(w, r.WithContext(ctx), s.config.Proxied)
 	switch {
 	case err == nil:

@@ -25,6 +25,10 @@ const (
 	// Life is how long a preview lasts when nobody says.
 	Life = 8 * time.Hour
 
+	// MaxConns is how many connections browsers, and whoever else finds the address,
+	// may have open at a time.
+	MaxConns = 2048
+
 	// Query is the parameter with the ticket.
 	Query = "berth-ticket"
 	// Cookie is what a browser is let in by. Its prefix keeps pages of other names,

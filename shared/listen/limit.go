@@ -1,17 +1,14 @@
-package preview
+package listen
 
 import (
 	"net"
 	"sync"
 )
 
-// maxConns is how many connections browsers, and whoever else finds the address, may
-// have open at a time.
-const maxConns = 2048
-
-// Limit takes no more connections from l than a host can bear.
-func Limit(l net.Listener) net.Listener {
-	return &limited{Listener: l, room: make(chan struct{}, maxConns), over: make(chan struct{})}
+// Limit takes no more than conns connections from l at a time. It goes below TLS:
+// net/http looks at what kind of connection it is given.
+func Limit(l net.Listener, conns int) net.Listener {
+	return &limited{Listener: l, room: make(chan struct{}, conns), over: make(chan struct{})}
 }
 
 type limited struct {
