@@ -211,16 +211,18 @@ func TestPeopleGetInForAnHour(t *testing.T) {
 
 func TestProvisionReturnsSoonWhateverTheServerWaitsFor(t *testing.T) {
 	t.Parallel()
-	s := daytonatest.New(t, daytonatest.Config{StartTime: 1500 * time.Millisecond, CreateWait: 30 * time.Second})
+	s := daytonatest.New(t, daytonatest.Config{})
+	release := s.Hold(http.MethodPost, "/api/sandbox")
 	c := config(t, s)
 	c.Pace.Provision = 50 * time.Millisecond
 	p := open(t, c)
 	spec := spec(t)
 	began := time.Now()
 	state, err := p.Provision(t.Context(), spec)
-	if err != nil || state.Status != berth.SandboxCreating || time.Since(began) > 15*time.Second { // half of what the server takes
+	if err != nil || state.Status != berth.SandboxCreating || time.Since(began) > 15*time.Second {
 		t.Errorf("Provision = %+v, %v after %v", state, err, time.Since(began))
 	}
+	release()
 	ready(t, p, spec)
 	if n := s.Count(http.MethodPost, "/api/sandbox"); n != 1 {
 		t.Errorf("created %d times", n)

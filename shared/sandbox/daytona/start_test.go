@@ -15,7 +15,7 @@ import (
 // A gateway gives a request 29 s, and Daytona may hold a start for longer.
 func TestAStartReturnsSoonWhateverTheServerWaitsFor(t *testing.T) {
 	t.Parallel()
-	s := daytonatest.New(t, daytonatest.Config{StartTime: 4 * time.Second, CreateWait: 30 * time.Second})
+	s := daytonatest.New(t, daytonatest.Config{})
 	c := config(t, s)
 	c.Pace.Restart = 50 * time.Millisecond
 	p := open(t, c)
@@ -23,7 +23,7 @@ func TestAStartReturnsSoonWhateverTheServerWaitsFor(t *testing.T) {
 	if err := p.Stop(t.Context(), ref(state)); err != nil {
 		t.Fatal(err)
 	}
-	before := s.Count(http.MethodPost, "/start")
+	before, release := s.Count(http.MethodPost, "/start"), s.Hold(http.MethodPost, "/start")
 	for range 3 {
 		began := time.Now()
 		again, err := p.Start(t.Context(), ref(state))
@@ -34,6 +34,7 @@ func TestAStartReturnsSoonWhateverTheServerWaitsFor(t *testing.T) {
 	if err := p.Stop(t.Context(), ref(state)); berth.CodeOf(err) != berth.CodeConflict {
 		t.Errorf("Stop meanwhile: %v, want conflict", err)
 	}
+	release()
 	again := awaitReady(t, func() (berth.SandboxState, error) { return p.Describe(t.Context(), ref(state)) })
 	if again.Workspace != state.Workspace || again.Run != state.Run {
 		t.Errorf("started is %+v, want %+v", again, state)

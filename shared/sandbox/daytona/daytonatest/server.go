@@ -62,6 +62,7 @@ type Server struct {
 	snapshots map[string]*snapshot
 	requests  []Request
 	fault     func(*http.Request) Fault
+	held      map[string]chan struct{} // by method and end of path
 	scripts   scripts
 	idle      int // sessions in which nothing will run, with a success
 	hang      int // and without an end
@@ -167,7 +168,17 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		kept.Body = string(body)
 	}
 	s.requests = append(s.requests, kept)
+	held := s.heldBy(r)
 	s.mu.Unlock()
+	if held != nil {
+		select {
+		case <-held:
+		case <-s.over:
+			return
+		case <-r.Context().Done():
+			return
+		}
+	}
 	if s.harm(w, r, fault) {
 		return
 	}
