@@ -39,6 +39,9 @@ type Config struct {
 	PullTimeout, PullStall time.Duration
 	// CallTimeout bounds one other call to the engine; zero is 2 minutes.
 	CallTimeout time.Duration
+	// OutputStall is how long the fetching of an output goes on to which nothing
+	// comes; zero is CallTimeout.
+	OutputStall time.Duration
 	// ReadOnlyRoot makes all but the workspace and /tmp of containers read-only.
 	ReadOnlyRoot bool
 	// PIDsLimit is how many processes and threads a container may have; zero is
@@ -73,6 +76,9 @@ func (c *Config) setDefaults() {
 	}
 	if c.CallTimeout <= 0 {
 		c.CallTimeout = 2 * time.Minute
+	}
+	if c.OutputStall <= 0 {
+		c.OutputStall = c.CallTimeout
 	}
 	if c.PIDsLimit == 0 {
 		c.PIDsLimit = DefaultPIDsLimit

@@ -94,9 +94,9 @@ func (b *box) beginFetch(id berth.CommandID) *fetch {
 	return f
 }
 
-// copySpool gives up when nothing comes for as long as any call may take.
+// copySpool gives up when nothing comes for too long.
 func (b *box) copySpool(ctx context.Context, id berth.CommandID) error {
-	coming, heard, stop := whileHeard(ctx, b.provider.config.CallTimeout)
+	coming, heard, stop := whileHeard(ctx, b.provider.config.OutputStall)
 	defer stop()
 	err := b.receiveSpool(coming, id, heard)
 	if coming.Err() != nil && ctx.Err() == nil {

@@ -58,7 +58,7 @@ func TestAnOutputOfWhichNoMoreComesIsGivenUpAndMayBeAskedForAgain(t *testing.T) 
 		}
 	})
 	config := fakeConfig(t, host)
-	config.CallTimeout, config.Transport = time.Second, docker.TransportAttached
+	config.OutputStall, config.Transport = 300*time.Millisecond, docker.TransportAttached
 	ref := recorded(t, config)
 	p, err := docker.New(config)
 	if err != nil {
@@ -69,7 +69,7 @@ func TestAnOutputOfWhichNoMoreComesIsGivenUpAndMayBeAskedForAgain(t *testing.T) 
 		eventually(t, "it is told that nothing comes", func() bool {
 			_, err := p.ReadOutput(bounded(t), ref, "c1", 0, 100, 0)
 			wantCode(t, "ReadOutput", err, berth.CodeUnavailable)
-			return strings.Contains(err.Error(), "nothing came for 1s")
+			return strings.Contains(err.Error(), "nothing came for 300ms")
 		})
 	}
 }
