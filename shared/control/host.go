@@ -60,14 +60,26 @@ func (p *Plane) placeable(ctx context.Context, e berth.Environment) error {
 	return nil // the run says what is wrong with its provider
 }
 
-// BeatHost takes in what a host says of itself. Errors: invalid, not_found.
+// BeatHost takes in what a host says of itself, but for a public URL that another
+// host has: the host is there all the same, without one. Errors: invalid, not_found.
 func (p *Plane) BeatHost(ctx context.Context, id berth.HostID, beat berth.Heartbeat) error {
 	if err := berth.Invalid(berth.ValidateHeartbeat(beat)); err != nil {
 		return err
 	}
+	url := plainURL(beat.PublicURL)
 	_, err := p.Records.ChangeHost(ctx, id, func(h *records.StoredHost) error {
+		if url != "" && url != h.PublicURL { // it seldom is: the others cost a query
+			hosts, err := p.Records.AllHosts(ctx)
+			if err != nil {
+				return err
+			}
+			if other := usedBy(hosts, id, url); other != "" {
+				p.Logger.Warn("a host says a public URL that another has: browsers reach no previews there", "host", string(id), "public_url", url, "other", string(other))
+				url = ""
+			}
+		}
 		now := p.Clock.Now()
-		h.HostCapacity, h.Host.Version, h.PublicURL, h.SeenAt = beat.HostCapacity, beat.Version, beat.PublicURL, &now
+		h.HostCapacity, h.Host.Version, h.PublicURL, h.SeenAt = beat.HostCapacity, beat.Version, url, &now
 		return nil
 	})
 	return err

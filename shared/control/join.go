@@ -101,18 +101,17 @@ func (p *Plane) checkTwin(ctx context.Context, id berth.HostID, join berth.HostJ
 		return err
 	}
 	for _, h := range hosts {
-		switch {
-		case h.ID == id || h.JoinedAt == nil:
-		case h.Fingerprint == join.Fingerprint:
+		if h.ID != id && h.JoinedAt != nil && h.Fingerprint == join.Fingerprint {
 			return &berth.Error{
 				Code: berth.CodeConflict, Field: "fingerprint", Message: "is that of host " + string(h.ID) + ", which has joined",
 				Remediation: "Remove that host first: berth host rm " + string(h.ID),
 			}
-		case join.PublicURL != "" && h.PublicURL == join.PublicURL:
-			return &berth.Error{
-				Code: berth.CodeConflict, Field: "public_url", Message: "is that of host " + string(h.ID) + ": a name leads to one machine",
-				Remediation: "Give each host a public URL of its own, such as https://*." + string(id) + ".example.com.",
-			}
+		}
+	}
+	if other := usedBy(hosts, id, join.PublicURL); other != "" {
+		return &berth.Error{
+			Code: berth.CodeConflict, Field: "public_url", Message: "is that of host " + string(other) + ": a name leads to one machine",
+			Remediation: "Give each host a public URL of its own, such as https://*." + string(id) + ".example.com.",
 		}
 	}
 	return nil
@@ -155,7 +154,7 @@ func (p *Plane) completeJoin(ctx context.Context, claim records.Join, host recor
 	if err != nil {
 		return berth.JoinedHost{}, err
 	}
-	host.Address, host.Fingerprint, host.PublicURL, host.Host.Version = join.Address, join.Fingerprint, join.PublicURL, join.Version
+	host.Address, host.Fingerprint, host.PublicURL, host.Host.Version = join.Address, join.Fingerprint, plainURL(join.PublicURL), join.Version
 	host.HostCapacity, host.Providers = join.HostCapacity, slices.Clone(join.Providers)
 	host.Labels = mergedLabels(join.Labels, host.Labels)
 	if host, err = p.Records.CompleteJoin(ctx, claim, host, key, hash); err != nil {

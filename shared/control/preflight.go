@@ -44,7 +44,7 @@ func (p *Plane) Preflight(ctx context.Context, req berth.RunRequest) (berth.Pref
 	if len(def.Warnings) > 0 {
 		r[checkSettings] = berth.Check{Status: berth.CheckWarning, Summary: "the provider ignores some settings", Details: def.Warnings}
 	}
-	r.passed(checkTarget, targetSummary(def.Target))
+	r.passed(checkTarget, targetSummary(def))
 	r.passed(checkDirectory, "the provider has its own workspace")
 	if def.Directory != "" {
 		r.passed(checkDirectory, "commands run in "+def.Directory)
@@ -245,13 +245,21 @@ func failed(summary string, err error) berth.Check {
 	return c
 }
 
-func targetSummary(t berth.Target) string {
+func targetSummary(def berth.Definition) string {
+	t, e := def.Target, def.Environment
+	kept := e.Provider == berth.ProviderSSH && e.SSH != nil // a folder of the user's, with what is there
 	switch t.Kind {
 	case berth.TargetGit:
+		if kept && def.Clone.Enabled {
+			return "code comes from " + t.Origin + "; " + e.SSH.WorkingDirectory + " must be empty, or a clone of it without changes"
+		}
 		return "code comes from " + t.Origin
 	case berth.TargetFolder:
 		return "the run works in the folder itself"
 	case berth.TargetNone:
+		if kept {
+			return "the run begins in " + e.SSH.WorkingDirectory + " of the host, with the files that are there"
+		}
 		return "the run begins in an empty workspace"
 	}
 	return "no target is given: the directory rules decide"

@@ -141,3 +141,29 @@ func TestAPreflightAsksTheMachineThatAnEnvironmentNames(t *testing.T) {
 		})
 	}
 }
+
+func TestAPreflightSaysWhatAFolderOfAHostHoldsAtTheStart(t *testing.T) {
+	t.Parallel()
+	p := newPlane(t)
+	p.Providers = control.NewProviders(machines{Provider: p.provider, said: "the host box answers", asked: true})
+	p.environment("ci", func(e *berth.Environment) {
+		e.Provider, e.SSH = berth.ProviderSSH, &berth.SSHOptions{Destination: "box", WorkingDirectory: "/srv/work"}
+	})
+	for name, test := range map[string]struct {
+		target berth.Target
+		want   string
+	}{
+		"no code":    {berth.Target{Kind: berth.TargetNone}, "the run begins in /srv/work of the host, with the files that are there"},
+		"a git repo": {berth.Target{Kind: berth.TargetGit, Origin: "https://example.com/o/r"}, "code comes from https://example.com/o/r; /srv/work must be empty, or a clone of it without changes"},
+	} {
+		report, err := p.Preflight(t.Context(), berth.RunRequest{Environment: "ci", Command: []string{"true"}, Target: &test.target})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range report.Checks {
+			if c.Name == "target" && c.Summary != test.want {
+				t.Errorf("%s: the target's check says %q, want %q", name, c.Summary, test.want)
+			}
+		}
+	}
+}
