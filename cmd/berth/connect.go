@@ -138,7 +138,7 @@ func (a *app) greet(found embedded.Found, dir string) {
 		}
 	}
 	if found.Version != version.Version {
-		a.note("warning: the running server is berth %s, this is %s; stop it (process %d) when it is idle, and the next command starts one of this version",
+		a.note("warning: the running server is berth %s, this is %s; `berth stop` ends it (process %d; runs go on), and the next command starts one of this version",
 			found.Version, version.Version, found.PID)
 	}
 }

@@ -73,7 +73,7 @@ func versionFinding(v berth.Version) finding {
 	}
 	return finding{
 		"version", warn, fmt.Sprintf("the server is %s, this program is %s", v.Version, version.Version),
-		"use the same version; a background server of the old one ends when it is idle",
+		"use the same version; `berth stop` ends one of the old version on this machine, and the next command starts it anew",
 	}
 }
 

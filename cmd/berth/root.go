@@ -39,7 +39,7 @@ func newRoot(a *app) *cobra.Command {
 		runCommand(a), preflightCommand(a), runsCommand(a), execCommand(a), cpCommand(a), sandboxCommand(a), hostCommand(a),
 		envCommand(a), secretCommand(a), varCommand(a),
 		keyCommand(a), loginCommand(a), logoutCommand(a), contextCommand(a), whoamiCommand(a),
-		serveCommand(a), doctorCommand(a), versionCommand(a), completionCommand(a),
+		serveCommand(a), stopCommand(a), doctorCommand(a), versionCommand(a), completionCommand(a),
 	)
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)

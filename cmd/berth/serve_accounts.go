@@ -25,7 +25,8 @@ const howProvidersGoOn = `Each provider is turned on by itself:
            exe.dev knows, without a passphrase, for its owner alone (chmod 600)
 
 Keys are in the environment and not in flags, which everybody on a machine can see.
-A server in the background has the environment of the command that started it.
+A server in the background has the environment of the command that started it: after
+a change, "berth stop" ends it, and the next command starts it again.
 "berth doctor" tells which providers are on, and why others are not.`
 
 // The accounts are those that the environment names, by the variables that the

@@ -43,7 +43,7 @@ func (p paths) claim() (*flock.Flock, error) {
 	}
 	return nil, &berth.Error{
 		Code: berth.CodeConflict, Message: message,
-		Remediation: "use that server, stop it, or give this one another --data-dir",
+		Remediation: "use that server, end it with `berth stop` and start again, or give this one another --data-dir",
 	}
 }
 

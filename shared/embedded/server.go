@@ -36,8 +36,8 @@ const purgeEvery = time.Hour
 // laptop, and most of what it allocates is output on its way through.
 const gcPercent = 50
 
-// Run is the embedded server: it returns nil after ctx has ended or the server
-// has been idle for long enough. Errors: conflict when another server has the
+// Run is the embedded server: it returns nil after ctx has ended, Stop has asked for
+// its end or it has been idle for long enough. Errors: conflict when another server has the
 // data folder, unavailable for a folder, address or guest that cannot be used.
 func Run(ctx context.Context, o Options) error {
 	if o.Clock == nil {
@@ -82,7 +82,8 @@ func Run(ctx context.Context, o Options) error {
 	if e.api, err = newAPI(e, s, o, l, token, logger); err != nil {
 		return err
 	}
-	return e.run(ctx, o, p, l, left, prove(token, e.api))
+	end := &ending{token: token, live: s.records.HasLiveRuns, asked: make(chan struct{})}
+	return e.run(ctx, o, p, l, left, end.asked, end.beside(prove(token, e.api)))
 }
 
 // engine drives runs and answers what the API asks of the control plane.
@@ -155,9 +156,9 @@ func newAPI(e *engine, s stores, o Options, l net.Listener, token string, logger
 	})
 }
 
-// run serves until ctx ends or nothing is left to do. left is as openListener
-// returned it.
-func (e *engine) run(ctx context.Context, o Options, p paths, l net.Listener, left string, h http.Handler) error {
+// run serves until ctx ends, stop is closed or nothing is left to do. left is as
+// openListener returned it.
+func (e *engine) run(ctx context.Context, o Options, p paths, l net.Listener, left string, stop <-chan struct{}, h http.Handler) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if err := e.orchestrator.Resume(ctx); err != nil {
@@ -193,12 +194,12 @@ func (e *engine) run(ctx context.Context, o Options, p paths, l net.Listener, le
 		if o.Ready != nil {
 			o.Ready(file.URL)
 		}
-		err = await(ctx, idled, served)
+		err = await(ctx, idled, stop, served)
 	}
 	// Clients must not find a server that no longer takes requests.
 	err = errors.Join(err, p.removeServer(file.PID))
-	end, stop := context.WithTimeout(context.WithoutCancel(ctx), shutdownLimit)
-	defer stop()
+	end, release := context.WithTimeout(context.WithoutCancel(ctx), shutdownLimit)
+	defer release()
 	cancel()
 	e.streams.Close()
 	err = errors.Join(err, e.api.Close(end), <-served)
@@ -207,10 +208,11 @@ func (e *engine) run(ctx context.Context, o Options, p paths, l net.Listener, le
 }
 
 // await returns when the server is to end.
-func await(ctx context.Context, idled <-chan struct{}, served chan error) error {
+func await(ctx context.Context, idled, stop <-chan struct{}, served chan error) error {
 	select {
 	case <-ctx.Done():
 	case <-idled:
+	case <-stop:
 	case err := <-served:
 		served <- nil
 		return err
