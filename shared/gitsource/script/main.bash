@@ -16,6 +16,7 @@ say "fetching ${wanted:-the default branch} of $origin"
 ask
 prepare
 fetch_target
+track
 attach
 remember_origin
 warn

@@ -104,27 +104,29 @@ give_up() {
 	esac
 }
 
-# ask finds the default branch, and what of the target is there.
+# ask finds the default branch, and what of the target is there. $tip is where the
+# remote has the branch.
 ask() {
-	local oid ref refs=(HEAD)
+	local oid ref head= refs=(HEAD)
 	[[ $branch ]] && refs+=("refs/heads/$branch")
 	[[ $tag ]] && refs+=("refs/tags/$tag")
 	talk '' ls-remote --symref -- "$origin" "${refs[@]}" || give_up "HEAD"
-	default= has_branch= has_tag= protocol=0
+	default= has_branch= has_tag= tip= protocol=0
 	while IFS=$'\t' read -r oid ref; do
 		case $oid in
 		"ref: refs/heads/"*) [[ $ref == HEAD ]] && default=${oid#ref: refs/heads/} ;;
 		*" packet: "*"< version 2") protocol=2 ;;
 		*[!0-9a-f]*) ;;
 		*)
-			[[ $branch && $ref == "refs/heads/$branch" ]] && has_branch=yes
+			[[ $ref == HEAD ]] && head=$oid
+			[[ $branch && $ref == "refs/heads/$branch" ]] && has_branch=yes tip=$oid
 			[[ $tag && $ref == "refs/tags/$tag" ]] && has_tag=yes
 			;;
 		esac
 	done <<<"$said"
 	if [[ ! $branch ]]; then
 		[[ $default ]] || fail $revision "$origin has no default branch (it is empty, or its HEAD names none): name a branch in the target"
-		branch=$default has_branch=yes
+		branch=$default has_branch=yes tip=$head
 	fi
 	# A default branch is the remote's word.
 	[[ $branch != -* ]] && g check-ref-format "refs/heads/$branch" || fail $revision "$branch is no name for a branch: name another one in the target"
