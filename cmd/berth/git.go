@@ -39,7 +39,7 @@ func (a *app) repositoryTarget(ctx context.Context, dir string) (*berth.Target, 
 	}
 	published := originBranches(branches)
 	if len(published) == 0 {
-		return nil, unpublished(sha)
+		return nil, unpublished(sha, a.withoutCredentials(origin))
 	}
 	branch, err := a.git(ctx, dir, "symbolic-ref", "--quiet", "--short", "HEAD")
 	if err != nil {
@@ -54,9 +54,15 @@ func (a *app) repositoryTarget(ctx context.Context, dir string) (*berth.Target, 
 	return &berth.Target{Kind: berth.TargetGit, Origin: a.withoutCredentials(origin), Branch: branch, SHA: sha}, nil
 }
 
-func unpublished(sha string) error {
+// unpublished is the error of a commit that this repository does not know on origin.
+// An origin that no sandbox can fetch is told at once: to push would not help.
+func unpublished(sha, origin string) error {
 	e := berth.FieldErrorf(berth.CodeInvalid, "target", "commit %s is on no branch of origin, so the run could not fetch it", sha[:12])
-	e.Remediation = "push it, or run without code: --target none"
+	e.Remediation = "push it (or git fetch, if it is there already), or run without code: --target none"
+	if _, err := berth.CanonicalOrigin(origin); err != nil {
+		e.Message += "; and origin, " + origin + ", " + err.Error()
+		e.Remediation = "push it to a host and make that origin (git remote set-url origin https://HOST/OWNER/REPOSITORY), or run without code: --target none"
+	}
 	return e
 }
 

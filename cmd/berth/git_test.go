@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"strings"
@@ -89,6 +90,15 @@ func TestRepositoryTargetRefusesACommitThatTheOriginDoesNotHave(t *testing.T) {
 	_, _, err := r.target()
 	if berth.CodeOf(err) != berth.CodeInvalid || !strings.Contains(err.Error(), "on no branch of origin") {
 		t.Errorf("target = %v, want invalid", err)
+	}
+
+	var e *berth.Error
+	if !errors.As(err, &e) || !strings.Contains(e.Message, "is no URL of a repository") || !strings.Contains(e.Remediation, "git remote set-url origin") {
+		t.Errorf("target with an origin that is a path = %v; want it told", err)
+	}
+	r.git("remote", "set-url", "origin", "https://u:hunter22@example.com/o/r.git")
+	if _, _, err := r.target(); !errors.As(err, &e) || !strings.Contains(e.Remediation, "git fetch") || strings.Contains(e.Message, "example.com") {
+		t.Errorf("target with a commit that may only not be fetched = %v; want git fetch named", err)
 	}
 
 	// On another remote it does not help: the run fetches from origin.
