@@ -21,6 +21,7 @@ type clone struct {
 	source    gitsource.Source
 	target    berth.Target
 	depth     int
+	provider  berth.ProviderKind
 	workspace string
 	env       []string // beside PATH
 	status    gitsource.Status
@@ -35,7 +36,7 @@ func newClone(t *testing.T, target berth.Target) *clone {
 
 func (c *clone) command(ctx context.Context, t *testing.T) *exec.Cmd {
 	t.Helper()
-	spec, err := c.source.CloneCommand(ctx, berth.Definition{Target: c.target, Clone: berth.Clone{Enabled: true, Depth: c.depth}})
+	spec, err := c.source.CloneCommand(ctx, berth.Definition{Environment: berth.Environment{Provider: c.provider}, Target: c.target, Clone: berth.Clone{Enabled: true, Depth: c.depth}})
 	if err != nil {
 		t.Fatalf("CloneCommand: %v", err)
 	}

@@ -103,7 +103,7 @@ func TestATargetIsNeverPartOfTheScript(t *testing.T) {
 			t.Fatalf("CloneCommand(%+v): %v", target, err)
 		}
 		target = berth.NormalizeTarget(target)
-		want := append(slices.Clone(plain.Argv[:5]), target.Origin, target.Branch, target.Tag, target.SHA, "0", "no", "2,5,10")
+		want := append(slices.Clone(plain.Argv[:5]), target.Origin, target.Branch, target.Tag, target.SHA, "0", "no", "2,5,10", "")
 		if !slices.Equal(spec.Argv, want) {
 			t.Fatalf("the arguments are %q, want %q", spec.Argv[5:], want[5:])
 		}

@@ -76,6 +76,7 @@ func (s Source) CloneCommand(ctx context.Context, def berth.Definition) (berth.C
 	spec.Argv = []string{
 		"/bin/bash", "-p", "-c", script(), "berth-clone",
 		target.Origin, target.Branch, target.Tag, target.SHA, strconv.Itoa(def.Clone.Depth), private, s.pauses(),
+		string(def.Environment.Provider),
 	}
 	return spec, nil
 }

@@ -48,12 +48,12 @@ func TestCloneCommandHandsOverNothingButTheTarget(t *testing.T) {
 	t.Parallel()
 	spec, err := gitsource.Source{}.CloneCommand(t.Context(), berth.Definition{
 		Target: berth.Target{Kind: berth.TargetGit, Origin: "git@GitHub.com:o/r.git", Branch: "main", Tag: "v1", SHA: strings.ToUpper(missing)},
-		Clone:  berth.Clone{Enabled: true, Depth: 7},
+		Clone:  berth.Clone{Enabled: true, Depth: 7}, Environment: berth.Environment{Provider: berth.ProviderDocker},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"https://github.com/o/r.git", "main", "v1", missing, "7", "no", "2,5,10"}
+	want := []string{"https://github.com/o/r.git", "main", "v1", missing, "7", "no", "2,5,10", "docker"}
 	if diff := cmp.Diff(want, spec.Argv[5:]); diff != "" {
 		t.Errorf("the arguments (-want +got)\n%s", diff)
 	}
@@ -89,6 +89,11 @@ func TestExplainCloneNamesWhatFailed(t *testing.T) {
 		if !ok || reason.Code != berth.ReasonCloneFailed || reason.Message != c.want || reason.Remediation == "" {
 			t.Errorf("%s: %+v, %v; want %q with remediation", name, reason, ok, c.want)
 		}
+	}
+	onSSH := berth.Definition{Target: git, Environment: berth.Environment{Provider: berth.ProviderSSH, SSH: &berth.SSHOptions{WorkingDirectory: "/srv/work"}}}
+	reason, _ := gitsource.Source{}.ExplainClone(onSSH, berth.Exit{Code: int(gitsource.StatusNotOurs), Reason: berth.ExitExited})
+	if !strings.Contains(reason.Message, "ssh.working_directory /srv/work") || strings.Contains(reason.Remediation, "image") {
+		t.Errorf("a folder of a host: %+v; there is no image to change", reason)
 	}
 	for _, exit := range []berth.Exit{
 		{Code: 0, Reason: berth.ExitExited},

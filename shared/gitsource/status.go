@@ -27,6 +27,7 @@ const (
 	checkRevision  = "Check its name, or push it."
 	checkNetwork   = "Check the network of the sandbox, and the certificates in its image; then run again."
 	emptyWorkspace = "Use an image without files there, or set [run.clone] enabled = false."
+	cleanDirectory = "Look at it on the host (git status) and take away what runs left there, name another ssh.working_directory, or set [run.clone] enabled = false to work with the files that are there."
 	readTheLog     = "The stage's log has git's messages."
 )
 
@@ -50,6 +51,10 @@ func (Source) ExplainClone(def berth.Definition, exit berth.Exit) (berth.Reason,
 		reason.Message, reason.Remediation = origin+" could not be reached", checkNetwork
 	case StatusNotOurs:
 		reason.Message, reason.Remediation = "the workspace is not empty, or cannot be written", emptyWorkspace
+		if ssh := def.Environment.SSH; def.Environment.Provider == berth.ProviderSSH && ssh != nil {
+			reason.Message = "ssh.working_directory " + ssh.WorkingDirectory + " is neither empty nor a clone of " + origin + " without changes, or cannot be written"
+			reason.Remediation = cleanDirectory
+		}
 	default:
 		reason.Message, reason.Remediation = Revision(def.Target)+" of "+origin+" could not be fetched", readTheLog
 	}

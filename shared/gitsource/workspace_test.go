@@ -194,7 +194,7 @@ func TestLineEndsThatAttributesWouldChangeAreNoWork(t *testing.T) {
 	}
 	run.write(t, "number", "mine")
 	run.run(t)
-	run.wantFailed(t, gitsource.StatusNotOurs, "with changes")
+	run.wantFailed(t, gitsource.StatusNotOurs, "with changes ( M number)")
 }
 
 func TestWorkInACloneIsNotOverwritten(t *testing.T) {
@@ -203,21 +203,30 @@ func TestWorkInACloneIsNotOverwritten(t *testing.T) {
 		t.Skip("starts many programs")
 	}
 	s := gitservertest.Start(t, gitservertest.Options{})
-	for name, change := range map[string]func(*clone){
-		"a change":     func(c *clone) { c.write(t, "number", "mine") },
-		"a new file":   func(c *clone) { c.write(t, "new", "mine") },
-		"a commit":     func(c *clone) { commit(t, c) },
-		"a lost index": func(c *clone) { _ = os.Remove(filepath.Join(c.workspace, ".git/index")) },
+	for name, c := range map[string]struct {
+		change func(*clone)
+		named  string
+	}{
+		"a change":     {func(c *clone) { c.write(t, "number", "mine") }, " M number"},
+		"a new file":   {func(c *clone) { c.write(t, "new", "mine") }, "?? new"},
+		"a commit":     {func(c *clone) { commit(t, c) }, "HEAD is no longer " + s.Tip},
+		"a lost index": {func(c *clone) { _ = os.Remove(filepath.Join(c.workspace, ".git/index")) }, "D  "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			run := newClone(t, berth.Target{Origin: s.URL})
 			run.run(t)
 			run.wantAt(t, "main", s.Tip)
-			change(run)
+			c.change(run)
 			before := tree(t, run.workspace)
 			run.run(t)
-			run.wantFailed(t, gitsource.StatusNotOurs, "it is a clone of this origin with changes")
+			run.wantFailed(t, gitsource.StatusNotOurs, "it is a clone of this origin with changes ("+c.named, "an image without files")
+			run.provider = berth.ProviderSSH // on which no image is to be changed
+			run.run(t)
+			run.wantFailed(t, gitsource.StatusNotOurs, "("+c.named, "name another ssh.working_directory")
+			if strings.Contains(run.log, "image") {
+				t.Errorf("on a host the log speaks of images:\n%s", run.log)
+			}
 			if diff := cmp.Diff(before, tree(t, run.workspace)); diff != "" {
 				t.Errorf("the workspace changed (-before +after)\n%s", diff)
 			}

@@ -10,6 +10,7 @@
 origin=$1 branch=$2 tag=$3 sha=$4 depth=$5
 credential=$6         # no, yes, or new: made a moment ago
 pauses=(${7//,/ }) # seconds before each further try
+provider=${8-}
 
 readonly failed=1 git_missing=10 repository=11 revision=12 network=13 workspace=14
 readonly whole=2147483647 # git's depth for "all of it"

@@ -21,7 +21,18 @@ entries() { # of $1, without what a file system has of its own
 }
 
 foreign() {
-	fail $workspace "the workspace $root is not empty${1:+: $1}; nothing in it was changed. Empty it, set [run.clone] enabled = false, or use an image without files there"
+	local remedy="Empty it, set [run.clone] enabled = false, or use an image without files there"
+	[[ $provider != ssh ]] || remedy="Take away what is not the origin's, name another ssh.working_directory, or set [run.clone] enabled = false to work with what is there"
+	fail $workspace "the workspace $root is not empty${1:+: $1}; nothing in it was changed. $remedy"
+}
+
+# difference is the first thing that a clone of ours has and the origin gave not.
+difference() {
+	local line
+	[[ $(g rev-parse HEAD 2>&1) == "$at" ]] || { printf 'HEAD is no longer %s' "$at"; return; }
+	while IFS= read -r line; do
+		[[ $'\n'$fresh$'\n' == *$'\n'"$line"$'\n'* ]] || { printf %s "$line"; return; }
+	done <<<"$(g status --porcelain 2>&1)"
 }
 
 inspect() {
@@ -41,7 +52,7 @@ inspect() {
 			done | updating)
 				[[ $url == "$origin" ]] || foreign "it is a clone of $url"
 				[[ $state == updating || ($(g rev-parse HEAD) == "$at" && $(g status --porcelain 2>&1) == "$fresh") ]] ||
-					foreign "it is a clone of this origin with changes"
+					foreign "it is a clone of this origin with changes ($(difference))"
 				return
 				;;
 			esac
