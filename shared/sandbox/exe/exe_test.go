@@ -71,11 +71,11 @@ func TestWhateverTheLobbyDoesNoVMIsLeft(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			patience, limit := 20*time.Second, 2*time.Minute
+			var clock berth.Clock = hurried{}
 			if tt.failed { // which is what the test waits for
-				patience, limit = 3*time.Second, 4*time.Second
+				clock = &hasty{}
 			}
-			r := newRig(t, func(c *exe.Config) { c.Patience, c.StartLimit, c.Clock = patience, limit, hurried{} })
+			r := newRig(t, func(c *exe.Config) { c.Patience, c.StartLimit, c.Clock = 20*time.Second, 2*time.Minute, clock })
 			r.server.Break(tt.faults)
 			s := spec(t)
 			state, err := r.provision(t, s)
@@ -109,6 +109,26 @@ func (c hurried) Sleep(ctx context.Context, d time.Duration) error {
 	return c.SystemClock.Sleep(ctx, min(d, 50*time.Millisecond))
 }
 
+// hasty is a clock that is ahead by all that was slept: who waits for what never
+// comes gives up after so many looks, however long one takes.
+type hasty struct {
+	mu    sync.Mutex // guards ahead
+	ahead time.Duration
+}
+
+func (c *hasty) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Now().UTC().Add(c.ahead)
+}
+
+func (c *hasty) Sleep(ctx context.Context, d time.Duration) error {
+	c.mu.Lock()
+	c.ahead += d
+	c.mu.Unlock()
+	return berth.SystemClock{}.Sleep(ctx, min(d, time.Millisecond))
+}
+
 // skewed is a clock that is off.
 type skewed struct {
 	berth.SystemClock
@@ -122,8 +142,9 @@ func TestAClockThatIsOffGivesNoVMUpAndWaitsForNoneTooLong(t *testing.T) {
 	for name, off := range map[string]time.Duration{"an hour ahead": time.Hour, "an hour behind": -time.Hour} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			limit := 2 * time.Minute
-			r := newRig(t, func(c *exe.Config) { c.Patience, c.StartLimit, c.Clock = time.Second, limit, skewed{off: off} })
+			var clock berth.Clock = skewed{off: off}
+			patience := time.Second
+			r := newRig(t, func(c *exe.Config) { c.Patience, c.StartLimit, c.Clock = patience, 2*time.Minute, clock })
 			r.server.Break(exetest.Faults{SlowStart: 3 * time.Second})
 			s := spec(t)
 			if state, err := r.provision(t, s); err != nil || state.Status != berth.SandboxReady {
@@ -132,7 +153,7 @@ func TestAClockThatIsOffGivesNoVMUpAndWaitsForNoneTooLong(t *testing.T) {
 			if err := r.present.Destroy(bounded(t), berth.SandboxRef{ID: s.ID}); err != nil {
 				t.Fatal(err)
 			}
-			limit = 4 * time.Second
+			patience, clock = 20*time.Second, &hasty{ahead: off}
 			r.reopen()
 			r.server.Break(exetest.Faults{NeverStarts: true})
 			if state, err := r.provision(t, spec(t)); err != nil || state.Status != berth.SandboxFailed {
