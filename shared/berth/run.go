@@ -60,7 +60,8 @@ const (
 	ReasonSecretUnavailable = "secret_unavailable"
 	ReasonDirectoryMissing  = "directory_missing" // the local directory is not there
 	ReasonProviderDisabled  = "provider_disabled"
-	ReasonNoRoom            = "no_room" // why a run is queued
+	ReasonNoRoom            = "no_room"     // why a run is queued
+	ReasonUnreachable       = "unreachable" // of a sandbox: its provider was never reached, so nothing was made
 )
 
 // Run is one piece of work.

@@ -37,3 +37,9 @@ type Sandbox struct {
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
 }
+
+// Unmade reports whether nothing of the sandbox can be at its provider, which was
+// never reached for it.
+func (s Sandbox) Unmade() bool {
+	return s.Ref == "" && s.Reason != nil && s.Reason.Code == ReasonUnreachable
+}

@@ -39,6 +39,8 @@ type Head struct {
 	// Unstarted is the stage whose command is still to be started, as its host did
 	// not answer.
 	Unstarted berth.StageID `json:"unstarted,omitempty"`
+	// Unanswered is since when the provider has not answered who makes the sandbox.
+	Unanswered *time.Time `json:"unanswered,omitempty"`
 	// Restarts counts the executions that the sweeper started again.
 	Restarts int `json:"restarts,omitempty"`
 	// Token is the task token that AwaitOutput waits for, if any.

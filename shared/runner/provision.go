@@ -15,6 +15,9 @@ const (
 	longestWait     = 15 // seconds, between two Provisions
 )
 
+// reasonProgress is the code of what a sandbox that is being made is at.
+const reasonProgress = "progress"
+
 // Provision makes the sandbox, or looks how far it is. It is ready only when
 // bash has answered; a sandbox that cannot be made fails the run.
 func (r *Runner) Provision(ctx context.Context, s State) (State, error) {
@@ -38,34 +41,53 @@ func (r *Runner) Provision(ctx context.Context, s State) (State, error) {
 	if head, err = r.claim(ctx, provider, head, def); err != nil {
 		return s, berth.Wrap(err, "taking a sandbox from the pool")
 	}
-	sb := berth.Sandbox{ID: head.Sandbox}
-	if _, ok := provider.(berth.Placer); ok {
-		if sb, err = r.Records.FindSandbox(ctx, head.Sandbox); err != nil {
-			return s, err
-		}
+	sb, err := r.Records.FindSandbox(ctx, head.Sandbox)
+	if err != nil {
+		return s, err
+	}
+	state, fault, err := r.make(ctx, provider, sb, s.Run, def)
+	switch {
+	case err != nil:
+		return s, err
+	case fault == nil:
+		return r.provisioned(ctx, s, provider, state)
+	case ctx.Err() != nil:
+		return s, berth.Wrap(fault.err, "making sandbox "+string(sb.ID))
+	case sb.Host != "" && unreachable(fault.err):
+		return r.unprovisioned(ctx, s, provider, sb, fault.err)
+	case passing(fault.err):
+		return r.unanswered(ctx, s, *fault)
+	case transient(fault.err):
+		return s, berth.Wrap(fault.err, "making sandbox "+string(sb.ID))
+	}
+	return r.fail(ctx, s, reasonOf(berth.ReasonProvisionFailed, fault.err))
+}
+
+// fault is an error of a provider. unreached says that nothing can have come of
+// the call.
+type fault struct {
+	err       error
+	unreached bool
+}
+
+// make asks the provider for the sandbox, and watches it for a while.
+func (r *Runner) make(ctx context.Context, provider berth.Provider, sb berth.Sandbox, run berth.RunID, def berth.Definition) (berth.SandboxState, *fault, error) {
+	if err := reach(ctx, provider, sb, def.Environment); err != nil {
+		return berth.SandboxState{}, &fault{err, true}, nil
 	}
 	state, err := provider.Provision(ctx, berth.SandboxSpec{
-		ID: head.Sandbox, Installation: r.Installation, Run: s.Run,
+		ID: sb.ID, Installation: r.Installation, Run: run,
 		Environment: def.Environment, Directory: def.Directory, Labels: def.Environment.Labels, Host: sb.Host,
 	})
-	if err == nil {
-		state, err = r.watch(ctx, provider, s.Run, sb.Host, state)
-	}
 	if err != nil {
-		if sb.Host != "" && unreachable(err) {
-			return r.unprovisioned(ctx, s, provider, sb, err)
-		}
-		if transient(err) {
-			return s, berth.Wrap(err, "making sandbox "+string(head.Sandbox))
-		}
-		return r.fail(ctx, s, reasonOf(berth.ReasonProvisionFailed, err))
+		return state, &fault{err: err}, nil
 	}
-	return r.provisioned(ctx, s, state)
+	return r.watch(ctx, provider, run, sb.Host, state)
 }
 
 // watch looks at a sandbox that is being made for a short while, so that one
 // that is soon ready costs no wait of the machine.
-func (r *Runner) watch(ctx context.Context, provider berth.Provider, run berth.RunID, host berth.HostID, state berth.SandboxState) (berth.SandboxState, error) {
+func (r *Runner) watch(ctx context.Context, provider berth.Provider, run berth.RunID, host berth.HostID, state berth.SandboxState) (berth.SandboxState, *fault, error) {
 	patience := r.ProvisionPatience
 	if patience == 0 {
 		patience = defaultPatience
@@ -73,24 +95,27 @@ func (r *Runner) watch(ctx context.Context, provider berth.Provider, run berth.R
 	until := r.Clock.Now().Add(patience)
 	for look := firstLook; state.Status == berth.SandboxCreating && r.Clock.Now().Before(until); look = min(2*look, lastLook) {
 		if err := r.Clock.Sleep(ctx, look); err != nil {
-			return state, err
+			return state, nil, err
 		}
 		head, live, err := r.findLive(ctx, run)
 		if err != nil || !live || ending(head) {
-			return state, err
+			return state, nil, err
 		}
 		if state, err = provider.Describe(ctx, berth.SandboxRef{ID: state.ID, Host: host, Ref: state.Ref}); err != nil {
-			return state, err
+			return state, &fault{err: err}, nil
 		}
 	}
-	return state, nil
+	return state, nil, nil
 }
 
-func (r *Runner) provisioned(ctx context.Context, s State, state berth.SandboxState) (State, error) {
+func (r *Runner) provisioned(ctx context.Context, s State, provider berth.Provider, state berth.SandboxState) (State, error) {
 	switch state.Status {
 	case berth.SandboxReady:
 		return r.ready(ctx, s, state)
 	case berth.SandboxCreating:
+		if _, ok := provider.(Reacher); ok && state.Detail == "" {
+			state.Detail = string(berth.SandboxCreating) // it was reached, and that is to be known
+		}
 		return r.stillCreating(ctx, s, state)
 	case berth.SandboxGone:
 		return r.fail(ctx, s, berth.Reason{Code: berth.ReasonLost, Message: "the sandbox was gone before it was ready"})
@@ -114,6 +139,7 @@ func (r *Runner) ready(ctx context.Context, s State, state berth.SandboxState) (
 			return err
 		}
 		sb.Ref, sb.Workspace, sb.Hint = state.Ref, state.Workspace, state.Hint
+		c.Head.Unanswered = nil
 		c.SetSandboxStatus(sb, berth.SandboxReady, nil)
 		if !ending(c.Head) {
 			c.SetStatus(berth.RunRunning)
@@ -141,12 +167,12 @@ func (r *Runner) stillCreating(ctx context.Context, s State, state berth.Sandbox
 		}
 		known := sb.Ref == state.Ref
 		said := sb.Reason != nil && sb.Reason.Message == state.Detail
-		if known && (state.Detail == "" || said) {
+		if known && (state.Detail == "" || said) && c.Head.Unanswered == nil {
 			return records.ErrUnchanged
 		}
-		sb.Ref = state.Ref
+		sb.Ref, c.Head.Unanswered = state.Ref, nil
 		if state.Detail != "" && !said {
-			sb.Reason = &berth.Reason{Code: "progress", Message: state.Detail}
+			sb.Reason = &berth.Reason{Code: reasonProgress, Message: state.Detail}
 			c.Event(berth.Event{Kind: berth.EventSandboxProgress, Message: state.Detail})
 		}
 		return nil

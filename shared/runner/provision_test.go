@@ -86,7 +86,7 @@ func TestAProviderThatNeverAnswersFailsTheRunWithItsWords(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, runnertest.NewHurriedClock(2000), func(*runner.Runner, map[string]asl.Task) {})
 	away := berth.Errorf(berth.CodeUnavailable, "the engine does not answer")
-	for range 9 {
+	for range 200 { // more than there are tries
 		b.provider.Fail("Provision", away)
 	}
 	run := b.ended(b.create(definition("true")))

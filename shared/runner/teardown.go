@@ -20,6 +20,7 @@ const (
 	stop              // and keep
 	leave             // running, and keep
 	leaveForADay      // running, until the run is deleted or the time is up
+	unmade            // nothing was ever made of it
 )
 
 // fateOf is the table of the lifecycle.
@@ -50,6 +51,12 @@ func (r *Runner) Teardown(ctx context.Context, s State) (State, error) {
 		return s, err
 	}
 	sb, provider, err := r.sandboxOf(ctx, head)
+	switch {
+	case sb.Unmade() && sb.Status == berth.SandboxCreating:
+		return s, r.settle(ctx, s.Run, unmade)
+	case sb.Unmade():
+		return s, nil
+	}
 	if berth.CodeOf(err) == berth.CodeUnsupported && sb.Status == berth.SandboxCreating {
 		// Nothing can have been made by a provider that is off.
 		return s, r.settle(ctx, s.Run, destroy)
@@ -123,6 +130,15 @@ func (r *Runner) settle(ctx context.Context, run berth.RunID, what fate) error {
 			return err
 		}
 		switch what {
+		case unmade:
+			if c.Head.Outcome.Status == berth.RunCancelled {
+				c.SetSandboxStatus(sb, berth.SandboxDestroyed, c.Head.Outcome.Reason)
+				return nil
+			}
+			reason := *c.Head.Outcome.Reason
+			reason.Code = berth.ReasonUnreachable
+			c.SetSandboxStatus(sb, berth.SandboxFailed, &reason)
+			return nil
 		case destroy:
 			var reason *berth.Reason
 			if sb.Status == berth.SandboxCreating {
