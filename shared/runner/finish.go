@@ -14,10 +14,23 @@ func (r *Runner) Finish(ctx context.Context, s State) (State, error) {
 	if err != nil {
 		return s, err
 	}
+	halfMade, err := r.halfMade(ctx, s.Run)
+	if err != nil {
+		return s, err
+	}
 	head, live, err := r.changeLive(ctx, s.Run, func(c *records.Change) error {
 		if c.Head.Outcome == nil {
 			o := outcomeOfFailure(c.Head, s.Failure)
 			c.Head.Outcome = &o
+		}
+		if halfMade {
+			sb, err := c.Sandbox(ctx)
+			if err != nil {
+				return err
+			}
+			if sb.Status == berth.SandboxCreating {
+				c.SetSandboxStatus(sb, berth.SandboxFailed, c.Head.Outcome.Reason)
+			}
 		}
 		for _, stage := range stages {
 			if !stage.Status.Ended() {
@@ -38,6 +51,20 @@ func (r *Runner) Finish(ctx context.Context, s State) (State, error) {
 		err = r.Records.LeaveRoom(ctx, roomScope, s.Run)
 	}
 	return s, err
+}
+
+// halfMade reports whether the run's sandbox is still being made by its record:
+// Teardown could not destroy it. The sweeper does when the provider answers again.
+func (r *Runner) halfMade(ctx context.Context, id berth.RunID) (bool, error) {
+	head, live, err := r.findLive(ctx, id)
+	if err != nil || !live {
+		return false, err
+	}
+	sb, err := r.Records.FindSandbox(ctx, head.Sandbox)
+	if berth.CodeOf(err) == berth.CodeNotFound {
+		return false, nil
+	}
+	return sb.Status == berth.SandboxCreating, err
 }
 
 // abandon closes a stage that did not come to its own end.
