@@ -27,6 +27,8 @@ type agent struct {
 	bearer string
 	down   error
 	dials  int
+	// preview is the URL that it gives out for browsers.
+	preview string
 }
 
 func (a *agent) set(change func(*agent)) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/url"
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
@@ -16,7 +17,8 @@ var (
 )
 
 // Preview has the host's agent give out a URL for browsers. Error: unsupported
-// where the sandbox's host has no public URL.
+// where the sandbox's host has no public URL; unavailable when it gives out one that
+// is not its own.
 func (f *Fleet) Preview(ctx context.Context, ref berth.SandboxRef, port int, ttl time.Duration) (string, error) {
 	if ref.Host == "" {
 		return "", &berth.Error{
@@ -24,7 +26,7 @@ func (f *Fleet) Preview(ctx context.Context, ref berth.SandboxRef, port int, ttl
 			Remediation: "Let a port of this machine lead there: berth sandbox preview without --browser.",
 		}
 	}
-	url, err := call(ctx, f, ref.Host, true, func(p berth.Provider) (string, error) {
+	preview, err := call(ctx, f, ref.Host, true, func(p berth.Provider) (string, error) {
 		previewer, ok := p.(berth.Previewer)
 		if !ok {
 			return "", noStreams(ref)
@@ -37,7 +39,37 @@ func (f *Fleet) Preview(ctx context.Context, ref berth.SandboxRef, port int, ttl
 		named.Message = "host " + string(ref.Host) + ": " + e.Message
 		err = &named
 	}
-	return url, gone(ref, err)
+	if err != nil {
+		return "", gone(ref, err)
+	}
+	if err := f.checkPreview(ctx, ref.Host, preview); err != nil {
+		return "", err
+	}
+	return preview, nil
+}
+
+// checkPreview refuses a URL that is not below what is recorded of the host: whoever
+// has taken an agent over could lead people anywhere by it. Error: unavailable.
+func (f *Fleet) checkPreview(ctx context.Context, host berth.HostID, preview string) error {
+	h, err := f.config.Records.FindHost(ctx, host)
+	if err != nil {
+		return berth.Wrap(err, "looking host "+string(host)+" up")
+	}
+	public, _ := berth.ParsePublicURL(h.PublicURL) // none covers nothing
+	u, err := url.Parse(preview)
+	if err == nil && u.User == nil {
+		if label, ok := public.Label(u.Host); ok && u.Scheme+"://"+u.Host == public.Origin(label) {
+			return nil
+		}
+	}
+	recorded := "is not below its public URL, " + h.PublicURL
+	if h.PublicURL == "" {
+		recorded = "is below no public URL that the server has taken from it"
+	}
+	return &berth.Error{
+		Code: berth.CodeUnavailable, Message: "host " + string(host) + " gave out a URL for browsers that " + recorded,
+		Remediation: "If the host was given another public URL just now, try again in a minute. See that no two hosts have the same one, and what `berth host show " + string(host) + "` says of it.",
+	}
 }
 
 // IssueTicket has the host's agent give out a ticket; one without a URL says that
