@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,7 +13,7 @@ import (
 // finding is one line of the doctor's report.
 type finding struct {
 	Check   string `json:"check"`
-	Status  string `json:"status"` // pass, warn or fail
+	Status  string `json:"status"` // pass, warn, fail or off
 	Message string `json:"message"`
 	Remedy  string `json:"remediation,omitempty"`
 }
@@ -21,7 +22,22 @@ const (
 	pass = "pass"
 	warn = "warn"
 	fail = "fail"
+	off  = "off" // of a provider; nobody needs all
 )
+
+// MarshalJSON keeps the three statuses that programs know: what is off passes, and
+// is marked.
+func (f finding) MarshalJSON() ([]byte, error) {
+	type plain finding
+	marked := struct {
+		plain
+		Off bool `json:"off,omitempty"`
+	}{plain(f), f.Status == off}
+	if marked.Off {
+		marked.Status = pass
+	}
+	return json.Marshal(marked)
+}
 
 func doctorCommand(a *app) *cobra.Command {
 	var asJSON bool
@@ -29,10 +45,11 @@ func doctorCommand(a *app) *cobra.Command {
 		Use: "doctor", Short: "Check this machine and the server",
 		Long: `Check what berth needs: the data folder, the server, bash, the guest, git, the
 Docker engine with its version, socket and disk, the clock, which providers are on
-and answer and why others are off, and the environment of runs that name none. When its image is on this machine, a short
-container without a network looks for bash and git in it. Each line is pass, warn or fail, with what to do.
-A server is started when none is configured and none runs. Ends with 1 when a
-check fails.`,
+and answer and why others are off, and the environment of runs that name none. When
+its image is on this machine, a short container without a network looks for bash and
+git in it. Each line is pass, warn, fail or off, with what to do; in JSON what is off
+is a pass with "off": true. A server is started when none is configured and none
+runs. Ends with 1 when a check fails.`,
 		Example: "  berth doctor\n  berth doctor --json",
 		Args:    exactArgs(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context(), asJSON) },

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/berth-dev/berth/shared/berth"
@@ -21,7 +23,7 @@ func (a *app) checkProviders(ctx context.Context) []finding {
 	var asking sync.WaitGroup
 	for i, kind := range berth.ProviderKinds {
 		if kind != berth.ProviderLocal {
-			asking.Go(func() { found[i] = providerFinding(ctx, c, kind) })
+			asking.Go(func() { found[i] = a.providerFinding(ctx, c, kind) })
 		}
 	}
 	asking.Wait()
@@ -34,7 +36,7 @@ func (a *app) checkProviders(ctx context.Context) []finding {
 
 // providerFinding is by the preflight of a run in an environment that is not stored.
 // A provider that is off is no fault: nobody needs all.
-func providerFinding(ctx context.Context, c *client.Client, kind berth.ProviderKind) []finding {
+func (a *app) providerFinding(ctx context.Context, c *client.Client, kind berth.ProviderKind) []finding {
 	const id = "of-the-doctor"
 	settings := fmt.Sprintf("[environments.%s]\nprovider = %q\n", id, kind)
 	if kind == berth.ProviderSSH { // of a name that nobody has, no host is asked
@@ -50,7 +52,11 @@ func providerFinding(ctx context.Context, c *client.Client, kind berth.ProviderK
 	for _, check := range report.Checks {
 		switch {
 		case check.Name == "provider" && check.Status == berth.CheckError:
-			return said(name, pass, "is off: "+check.Summary, "")
+			_, why, known := offProvider(check.Summary)
+			if !known {
+				why = check.Summary
+			}
+			return said(name, off, strings.TrimSuffix("is off: "+why, ": "), cmp.Or(check.Remediation, a.turnOn(kind, why)))
 		case check.Name == "reachability" && check.Status == berth.CheckError:
 			message := check.Summary
 			if len(check.Details) > 0 && check.Details[0].Message != message {

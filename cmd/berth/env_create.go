@@ -71,8 +71,14 @@ func (a *app) envCreate(ctx context.Context, tree map[string]any, asJSON bool) e
 		return withRemedy(err, berth.CodeConflict, "change it with `berth env edit`, or choose another name")
 	}
 	if asJSON {
-		return a.printJSON(e.Environment)
+		if err := a.printJSON(e.Environment); err != nil {
+			return err
+		}
+	} else {
+		a.note("created environment %s (%s)", e.ID, e.Provider)
 	}
-	a.note("created environment %s (%s)", e.ID, e.Provider)
+	if !a.quiet {
+		a.warnWhenOff(ctx, c, e.ID)
+	}
 	return nil
 }

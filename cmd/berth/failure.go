@@ -50,8 +50,14 @@ func (a *app) finish(cmd *cobra.Command, err error) int {
 }
 
 // remedy is what this machine knows to do about an error that says nothing
-// itself: the server that the user chose does not answer, or does not know the key.
+// itself: a provider is off, or the server that the user chose does not answer or
+// does not know the key.
 func (a *app) remedy(err error) string {
+	if kind, why, off := offIn(err); off {
+		if on := a.turnOn(kind, why); on != "" {
+			return on + "; or " + otherEnvironment
+		}
+	}
 	var answered *client.Failure
 	e, _ := a.endpoint()
 	byServer := errors.As(err, &answered)

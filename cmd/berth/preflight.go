@@ -81,8 +81,12 @@ func (a *app) preflightPage(report berth.Preflight) error {
 		for _, d := range details {
 			t.Row("", "", problemLine(d))
 		}
-		if check.Remediation != "" {
-			t.Row("", "", "to do: "+check.Remediation)
+		remedy := check.Remediation
+		if kind, why, off := offProvider(check.Summary); off {
+			remedy = cmp.Or(remedy, a.turnOn(kind, why))
+		}
+		if remedy != "" {
+			t.Row("", "", "to do: "+remedy)
 		}
 	}
 	if err := t.Print(a.stdout, ""); err != nil {

@@ -38,6 +38,8 @@ var lists = []struct{ noun, command string }{
 	{"context ", "`berth context list`"},
 }
 
+const otherEnvironment = "name another environment with --environment: `berth env list` shows them, and local runs on the server's machine"
+
 // generalRemedy is what to do about an error that does not say it itself; an
 // internal one without a request has none.
 func generalRemedy(e *berth.Error, request string) string {
@@ -55,7 +57,7 @@ func generalRemedy(e *berth.Error, request string) string {
 	case e.Field == "target.origin":
 		return "name one that the sandbox can reach, --target git:https://HOST/OWNER/REPOSITORY, or take no code along, --target none"
 	case e.Field == "environment.provider":
-		return "name another environment with --environment: `berth env list` shows them, and local runs on the server's machine"
+		return otherEnvironment
 	}
 	return cmp.Or(remedies[e.Code], e.Code.Info().Remedy)
 }
