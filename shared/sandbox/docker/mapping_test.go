@@ -3,6 +3,14 @@
 package docker_test
 
 import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"path/filepath"
+	"sync/atomic"
 	"testing"
 
 	"github.com/moby/moby/api/types/container"
@@ -64,11 +72,43 @@ func TestEachCellOfTheMappingIsKept(t *testing.T) {
 			"docker.auto_pull":    nil, // the image is there: the tests of registries pull
 			"docker.pool_size":    nil, // the server keeps the pool
 		},
-		Open: func(t *testing.T, _ berth.Effect) sandboxtest.MappingRig {
-			return sandboxtest.MappingRig{
-				Provider: p, Spec: func(testing.TB) berth.SandboxSpec { return specOf(dockertest.Debian) },
-				Calls: func() int { return len(containers(t, api, "dev.berth.installation="+string(config.Installation))) },
+		Open: func(t *testing.T, effect berth.Effect) sandboxtest.MappingRig {
+			rig := sandboxtest.MappingRig{
+				Provider: p, Spec: func(testing.TB) berth.SandboxSpec { return specOf(dockertest.Debian) }, Calls: func() int { return 0 },
 			}
+			if effect == berth.EffectError {
+				rig.Provider, rig.Calls = tallied(t, config)
+			}
+			return rig
 		},
 	})
+}
+
+// tallied is a provider whose every request to the engine is counted. It makes none
+// by itself once it is open.
+func tallied(t *testing.T, config docker.Config) (p *docker.Provider, requests func() int) {
+	t.Helper()
+	dial := engine(t).Dialer()
+	var count atomic.Int64
+	pass := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { count.Add(1); r.SetURL(&url.URL{Scheme: "http", Host: "engine"}) },
+		Transport: &http.Transport{
+			DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) },
+			DisableKeepAlives: true,
+		},
+	}
+	path := filepath.Join(t.TempDir(), "e.sock")
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &httptest.Server{Listener: l, Config: &http.Server{Handler: pass}}
+	server.Start()
+	t.Cleanup(server.Close)
+	config.Host, config.Root = "unix://"+path, filepath.Join(t.TempDir(), "s")
+	p = open(t, config)
+	if count.Load() == 0 {
+		t.Fatal("the provider was opened without a word to the engine: nothing is counted")
+	}
+	return p, func() int { return int(count.Load()) }
 }
