@@ -11,9 +11,10 @@ import (
 
 // CreateRun resolves a request, records the run under id with the intent of its
 // sandbox, and starts its execution. A run that is there under id is what an
-// earlier call recorded, which may have died before the start. Errors: those of config.Resolve; invalid for secrets
-// that are missing or no tokens; unsupported for labels that no host has; too_large; unavailable, and then a run that
-// was recorded has failed.
+// earlier call recorded, which may have died before the start. Errors: those of
+// config.Resolve; invalid for secrets that are missing or no tokens; unsupported
+// for labels that no host has; too_large; unavailable, and then a run that was
+// recorded has failed.
 func (p *Plane) CreateRun(ctx context.Context, id berth.RunID, req berth.RunRequest, createdBy string) (berth.RunID, error) {
 	switch head, err := p.Records.FindHead(ctx, id); {
 	case err == nil && head.Status.Ended():

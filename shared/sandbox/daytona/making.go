@@ -8,9 +8,9 @@ import (
 	"github.com/berth-dev/berth/shared/berth"
 )
 
-// making is a sandbox that is being made, or started again. The work goes on only while somebody
-// asks for it: a function that was frozen in it and thawed much later must not
-// make what nobody wants any more.
+// making is a sandbox that is being made, or started again. The work goes on only
+// while somebody asks for it: a function that was frozen in it and thawed much
+// later must not make what nobody wants any more.
 type making struct {
 	provider *Provider
 	plan     plan // of a start, the sandbox alone
