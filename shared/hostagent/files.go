@@ -27,27 +27,27 @@ func (s *Sandbox) WriteFile(ctx context.Context, path string, r io.Reader, size 
 // upload is a large file on its way to the guest.
 type upload struct {
 	sandbox *Sandbox
-	wire.Upload
+	name    wire.Upload
 }
 
 func (s *Sandbox) upload(ctx context.Context, p wire.Write) (client.Transfer, error) {
 	u := &upload{sandbox: s}
-	return u, s.ask(ctx, wire.OpUpload, p, &u.Upload)
+	return u, s.ask(ctx, wire.OpUpload, p, &u.name)
 }
 
 func (u *upload) Send(ctx context.Context, piece []byte) error {
-	_, err := u.sandbox.askWith(ctx, wire.OpChunk, u.Upload, piece, nil)
+	_, err := u.sandbox.askWith(ctx, wire.OpChunk, u.name, piece, nil)
 	return err
 }
 
 func (u *upload) Commit(ctx context.Context) (file wire.File, err error) {
-	err = u.sandbox.ask(ctx, wire.OpCommit, u.Upload, &file)
+	err = u.sandbox.ask(ctx, wire.OpCommit, u.name, &file)
 	return file, err
 }
 
 func (u *upload) Abort(ctx context.Context) {
-	u.Upload.Abort = true
-	_ = u.sandbox.ask(ctx, wire.OpCommit, u.Upload, nil) // the guest gives it up with the connection otherwise
+	u.name.Abort = true
+	_ = u.sandbox.ask(ctx, wire.OpCommit, u.name, nil) // the guest gives it up with the connection otherwise
 }
 
 // DeleteFile removes a file, a link or an empty folder.
