@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -22,32 +21,6 @@ import (
 	"github.com/berth-dev/berth/shared/channel"
 	"github.com/berth-dev/berth/shared/tunnel"
 )
-
-func TestAProvidersCommandLineIsRunAndItsStatusIsTheShells(t *testing.T) {
-	f := newFake(t)
-	f.addSandbox("")
-	c := newCLI(t, f.URL)
-	program := c.write("bin/ssh", "#!/bin/sh\nfor word; do echo \"[$word]\"; done\nexit 9\n")
-	if err := os.Chmod(program, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("PATH", filepath.Dir(program)+string(filepath.ListSeparator)+os.Getenv("PATH"))
-	f.sshLine = berth.ShellQuote("ssh", "-t", "box", "cd '/a b' && exec bash -i")
-	if got := c.ok("sandbox", "ssh", "--json", string(fakeSandbox)).stdout; !strings.Contains(got, `"command": "ssh -t box`) {
-		t.Errorf("--json printed %s", got)
-	}
-	r := c.run("sandbox", "ssh", string(fakeSandbox))
-	if want := "[-t]\n[box]\n[cd '/a b' && exec bash -i]\n"; r.status != 9 || r.stdout != want {
-		t.Errorf("status %d, output %q; want 9, %q", r.status, r.stdout, want)
-	}
-	mustContain(t, "stderr", r.stderr, f.sshLine)
-	f.sshLine = "ssh -oProxyCommand=/bin/evil box"
-	r = c.run("sandbox", "ssh", string(fakeSandbox))
-	if r.status != 125 || r.stdout != "" {
-		t.Errorf("a line that runs something here: status %d, output %q", r.status, r.stdout)
-	}
-	mustContain(t, "stderr", r.stderr, "not one that berth runs by itself", f.sshLine)
-}
 
 func TestAProvidersURLIsPrintedAlone(t *testing.T) {
 	t.Parallel()

@@ -22,10 +22,12 @@ func sandboxSSHCommand(a *app) *cobra.Command {
 environment, on this terminal: with line editing, colours and full-screen
 programs. Every key goes to the sandbox, Ctrl-C too.
 
-Where the provider has a command line for that (daytona, ssh, exe), it is shown
-and run. Elsewhere the shell comes straight from the host that has the sandbox,
-with a ticket that is good once. When this side goes away, the shell and all that
-it started are ended; what is to go on is started by berth exec or a run.
+The shell comes straight from the host or the server that has the sandbox, with a
+ticket that is good once. Where neither can reach it (daytona; ssh and exe on AWS;
+an ssh host that cannot hold berth's guest) the provider's own command line is
+shown and run: its shell has none of the environment's variables. When this side
+goes away, the shell and all that it started are ended; what is to go on is
+started by berth exec or a run.
 
 Exit status: the shell's own; 125 berth itself failed or the shell was lost.`,
 		Example: `  berth sandbox ssh 01k5m3v9x2qg
@@ -55,15 +57,16 @@ func (a *app) sandboxSSH(ctx context.Context, arg, ttl string, asJSON bool) erro
 			return err
 		case asJSON:
 			return a.printJSON(access)
-		case access.Command != "":
-			return a.runSSH(ctx, access.Command)
-		case access.Ticket == nil:
+		case access.Command == "" && access.Ticket == nil:
 			return berth.Errorf(berth.CodeInternal, "the server opened neither a command line nor a ticket")
 		case !onTerminal:
 			return &berth.Error{
 				Code: berth.CodeInvalid, Message: "standard input is no terminal",
 				Remediation: "run commands from a pipe or a script with `berth exec " + string(id) + " -- bash`",
 			}
+		case access.Command != "":
+			a.note("the shell of this command line has none of the environment's variables")
+			return a.runSSH(ctx, access.Command)
 		}
 		stream, err := tunnel.Dial(ctx, *access.Ticket)
 		if err != nil {

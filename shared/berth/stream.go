@@ -123,6 +123,11 @@ type (
 	Streamer interface {
 		OpenStream(ctx context.Context, ref SandboxRef, spec StreamSpec) (io.ReadWriteCloser, error)
 	}
+	// PartStreamer is a Streamer that reaches not every sandbox: Streams tells of one.
+	PartStreamer interface {
+		Streamer
+		Streams(ctx context.Context, ref SandboxRef) (bool, error)
+	}
 	// Ticketer lets clients open streams at an agent, without the server between.
 	// A ticket without a URL says that the server itself reaches this sandbox.
 	Ticketer interface {

@@ -13,10 +13,10 @@ type Ticketing interface {
 	Issue(spec berth.StreamSpec, ttl time.Duration, open func(context.Context, berth.StreamSpec) (io.ReadWriteCloser, error)) (berth.Ticket, error)
 }
 
-// OpenShell finds the way to a shell in a ready sandbox: the provider's command
-// line, or a ticket for a shell with the variables that a command would get. A
-// ticket without a URL is for the server itself. Errors: conflict; invalid;
-// unsupported, with what to do.
+// OpenShell finds the way to a shell in a ready sandbox: a ticket for a shell with the
+// variables that a command would get, or else the provider's command line, whose shell
+// has none of them. A ticket without a URL is for the server itself. Errors: conflict;
+// invalid; unsupported, with what to do.
 func (p *Plane) OpenShell(ctx context.Context, sb berth.Sandbox, req berth.ShellRequest) (berth.ShellAccess, error) {
 	access := berth.ShellAccess{Sandbox: sb.ID}
 	spec := berth.StreamSpec{Kind: berth.StreamShell, Terminal: req.Terminal, Window: req.Window}
@@ -24,11 +24,15 @@ func (p *Plane) OpenShell(ctx context.Context, sb berth.Sandbox, req berth.Shell
 	if err != nil {
 		return access, err
 	}
-	if opener, ok := provider.(berth.ShellOpener); ok {
+	streams, err := p.streams(ctx, provider, ref)
+	opener, opens := provider.(berth.ShellOpener)
+	switch {
+	case err != nil:
+		return access, p.gone(ctx, sb, err)
+	case !streams && opens:
 		access.Command, err = opener.OpenShell(ctx, ref, ttl)
 		return access, p.gone(ctx, sb, err)
-	}
-	if !p.streams(provider) {
+	case !streams:
 		return access, noStream(sb, "a shell")
 	}
 	resolved, err := p.commandSpec(ctx, sb, berth.CommandRequest{})
@@ -69,7 +73,11 @@ func (p *Plane) OpenPreview(ctx context.Context, sb berth.Sandbox, req berth.Pre
 			return access, p.gone(ctx, sb, err)
 		}
 	}
-	if !p.streams(provider) {
+	streams, streamsErr := p.streams(ctx, provider, ref)
+	if streamsErr != nil {
+		return access, p.gone(ctx, sb, streamsErr)
+	}
+	if !streams {
 		if _, ok := provider.(berth.Previewer); ok && err != nil {
 			return access, err // which says what the URL needs
 		}
@@ -100,11 +108,14 @@ func (p *Plane) openable(sb berth.Sandbox, spec berth.StreamSpec, d berth.Durati
 	return provider, ref, ttl, err
 }
 
-// streams reports whether anybody can carry streams to the provider's sandboxes.
-func (p *Plane) streams(provider berth.Provider) bool {
+// streams reports whether anybody can carry streams to the provider's sandbox.
+func (p *Plane) streams(ctx context.Context, provider berth.Provider, ref berth.SandboxRef) (bool, error) {
 	_, byAgent := provider.(berth.Ticketer)
 	_, byServer := provider.(berth.Streamer)
-	return byAgent || byServer && p.Tickets != nil
+	if part, some := provider.(berth.PartStreamer); some && p.Tickets != nil && !byAgent {
+		return part.Streams(ctx, ref)
+	}
+	return byAgent || byServer && p.Tickets != nil, nil
 }
 
 // ticket has it given out by the agent that has the sandbox, or else by the server.

@@ -24,8 +24,12 @@ type (
 		err error
 	}
 	linksAndStreams struct{ links }
-	streams         struct{ berth.Provider }
-	agents          struct {
+	linesAndStreams struct {
+		lines
+		reaches bool // the sandbox
+	}
+	streams struct{ berth.Provider }
+	agents  struct {
 		berth.Provider
 		ticket berth.Ticket
 		err    error
@@ -44,6 +48,14 @@ func (l links) Preview(context.Context, berth.SandboxRef, int, time.Duration) (s
 
 func (streams) OpenStream(context.Context, berth.SandboxRef, berth.StreamSpec) (io.ReadWriteCloser, error) {
 	return nil, errors.New("opened")
+}
+
+func (linesAndStreams) OpenStream(context.Context, berth.SandboxRef, berth.StreamSpec) (io.ReadWriteCloser, error) {
+	return nil, errors.New("opened")
+}
+
+func (l linesAndStreams) Streams(context.Context, berth.SandboxRef) (bool, error) {
+	return l.reaches, nil
 }
 
 func (linksAndStreams) OpenStream(context.Context, berth.SandboxRef, berth.StreamSpec) (io.ReadWriteCloser, error) {
@@ -76,6 +88,11 @@ func TestAShellIsOpenedByWhateverTheProviderHas(t *testing.T) {
 		t.Errorf("OpenShell by a command line = %+v, %v", got, err)
 	}
 
+	use(linesAndStreams{lines{Provider: p.provider}, true})
+	if got, err := p.OpenShell(t.Context(), sb, berth.ShellRequest{}); err != nil || got.Command == "" || got.Ticket != nil {
+		t.Errorf("OpenShell on a server that carries no streams = %+v, %v; want the command line", got, err)
+	}
+
 	agent := &agents{Provider: p.provider, ticket: berth.Ticket{Value: "v", URL: "https://host"}}
 	use(agent)
 	req := berth.ShellRequest{Terminal: "xterm", Window: berth.Window{Columns: 80, Rows: 24}, TTL: "10s"}
@@ -95,6 +112,13 @@ func TestAShellIsOpenedByWhateverTheProviderHas(t *testing.T) {
 	use(streams{p.provider})
 	if got, err := p.OpenShell(t.Context(), sb, berth.ShellRequest{}); err != nil || got.Ticket == nil || got.Ticket.Value == "" || got.Ticket.URL != "" {
 		t.Errorf("OpenShell by the server = %+v, %v", got, err)
+	}
+	// The shell of a command line has not the variables.
+	for reaches := range map[bool]bool{true: true, false: true} {
+		use(linesAndStreams{lines{Provider: p.provider}, reaches})
+		if got, err := p.OpenShell(t.Context(), sb, berth.ShellRequest{}); err != nil || (got.Ticket != nil) != reaches || (got.Command != "") == reaches {
+			t.Errorf("OpenShell where there is a command line too, and a stream reaches the sandbox (%v) = %+v, %v", reaches, got, err)
+		}
 	}
 }
 

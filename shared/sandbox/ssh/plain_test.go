@@ -48,6 +48,18 @@ func foreignRig(t *testing.T, transport string) (*rig, berth.SandboxState) {
 	return r, state
 }
 
+func TestAHostWithoutAGuestIsKnownToTakeNoStreams(t *testing.T) {
+	t.Parallel()
+	r, state := foreignRig(t, "program")
+	if streams, err := r.present.Streams(t.Context(), refOf(state)); streams || err != nil {
+		t.Errorf("Streams = %v, %v; want false", streams, err)
+	}
+	other := newRig(t, "program")
+	if streams, err := other.present.Streams(t.Context(), refOf(other.ready(t, other.spec(t)))); !streams || err != nil {
+		t.Errorf("Streams of a host with a guest = %v, %v; want true", streams, err)
+	}
+}
+
 // result is what became of a command.
 type result struct {
 	stdout, stderr string

@@ -9,7 +9,8 @@ import (
 	"github.com/berth-dev/berth/shared/berth"
 )
 
-// OpenShell is the command line of OpenSSH, for as long as the host lets one in.
+// OpenShell is the command line of OpenSSH, for as long as the host lets one in. Its
+// shell has nothing of the environment's variables.
 func (p *Provider) OpenShell(ctx context.Context, ref berth.SandboxRef, _ time.Duration) (string, error) {
 	state, err := p.Describe(ctx, ref)
 	if err != nil {
@@ -19,6 +20,12 @@ func (p *Provider) OpenShell(ctx context.Context, ref berth.SandboxRef, _ time.D
 		return "", berth.Errorf(berth.CodeNotFound, "the sandbox does not exist")
 	}
 	return state.Hint, nil
+}
+
+// Streams is false on a host that holds no guest.
+func (p *Provider) Streams(ctx context.Context, ref berth.SandboxRef) (bool, error) {
+	h, err := p.find(ctx, ref)
+	return err == nil && !h.plain, err
 }
 
 // Preview is ssh.preview_url_base with the port behind it. Error: unsupported

@@ -27,10 +27,10 @@ type Provider struct {
 }
 
 var (
-	_ berth.Provider    = (*Provider)(nil)
-	_ berth.ShellOpener = (*Provider)(nil)
-	_ berth.Streamer    = (*Provider)(nil)
-	_ berth.Previewer   = (*Provider)(nil)
+	_ berth.Provider     = (*Provider)(nil)
+	_ berth.ShellOpener  = (*Provider)(nil)
+	_ berth.PartStreamer = (*Provider)(nil)
+	_ berth.Previewer    = (*Provider)(nil)
 )
 
 // New makes no connection yet.
