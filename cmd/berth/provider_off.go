@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"regexp"
 	"strings"
 	"time"
 
@@ -17,6 +18,9 @@ var keyVariables = map[berth.ProviderKind][]string{
 	berth.ProviderSprites: {"SPRITES_TOKEN", "SPRITE_TOKEN"},
 	berth.ProviderExe:     {"EXE_SSH_KEY_FILE"},
 }
+
+// variableAtFault finds the variable of an account that cannot be used.
+var variableAtFault = regexp.MustCompile(`^([A-Z][A-Z0-9_]+): `)
 
 // offProvider reads a server's word that a provider is off, and why, which may be
 // empty.
@@ -51,8 +55,8 @@ func (a *app) turnOn(kind berth.ProviderKind, why string) string {
 		return ""
 	case e.server != "":
 		return "start that server with " + names[0] + " in its environment; one on AWS reads the key from a secret, see docs/aws.md"
-	case strings.HasPrefix(why, names[0]): // what it names cannot be used
-		return "correct " + names[0] + " or unset it, then `berth stop`: the next command starts the server again"
+	case variableAtFault.MatchString(why):
+		return "correct " + variableAtFault.FindStringSubmatch(why)[1] + " or unset it, then `berth stop`: the next command starts the server again"
 	}
 	for _, name := range names {
 		if a.env[name] != "" {

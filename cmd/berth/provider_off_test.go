@@ -35,3 +35,26 @@ func TestAProviderThatIsOffOnAServerElsewhereIsTurnedOnThere(t *testing.T) {
 	mustContain(t, "the remedy", got, "SPRITES_TOKEN", "docs/aws.md")
 	mustNotContain(t, "the remedy", got, "berth stop")
 }
+
+func TestAVariableThatCannotBeUsedTurnsItsProviderAloneOffInTheBackground(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t, "")
+	for name, value := range map[string]string{
+		"EXE_SSH_KEY_FILE": "/nope", "DAYTONA_API_KEY": "two words", "SPRITES_TOKEN": "token", "SPRITES_API_URL": "file:///x",
+	} {
+		c.env[name] = value
+	}
+	ended := c.serve("--background")
+	c.ok("runs", "list") // all else is there
+	text := c.run("doctor").stdout
+	mustContain(t, "doctor", text,
+		"off   provider exe         is off: EXE_SSH_KEY_FILE: names a file that cannot be read: /nope", "to do: correct EXE_SSH_KEY_FILE or unset it, then `berth stop`",
+		"off   provider daytona     is off: DAYTONA_API_KEY: ", "to do: correct DAYTONA_API_KEY or unset it",
+		"off   provider sprites     is off: SPRITES_API_URL: ", "to do: correct SPRITES_API_URL or unset it",
+	)
+	mustNotContain(t, "doctor", text, "two words")
+	mustContain(t, "env create", c.ok("env", "create", "vm", "--provider", "exe").stderr, "warning: the exe provider is off", "/nope")
+	mustContain(t, "run", c.run("run", "-e", "vm", "--target", "none", "--", "true").stderr, "EXE_SSH_KEY_FILE", "/nope", "to do: correct EXE_SSH_KEY_FILE")
+	c.ok("stop")
+	<-ended
+}

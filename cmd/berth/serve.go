@@ -150,14 +150,13 @@ func (a *app) serveOptions(f serveFlags) (embedded.Options, error) {
 	if err != nil {
 		return none, err
 	}
-	account, err := a.exe()
-	if err != nil {
-		return none, err
-	}
 	return embedded.Options{
-		SSH: hosts, Exe: account, Docker: engine, Agent: agent, DataDir: dir, ConfigDir: filepath.Join(a.configHome(), "berth"), Listen: f.listen,
+		SSH: hosts, Exe: a.exe(), Docker: engine, Agent: agent, DataDir: dir, ConfigDir: filepath.Join(a.configHome(), "berth"), Listen: f.listen,
 		Environment: berth.EnvironmentID(f.environment), AllowLocal: f.allowLocal, Idle: idle, Clock: a.clock,
 		GitHub: a.github(f.github), Daytona: a.daytona(), Sprites: a.sprites(),
+		// Nobody sees a server in the background start, and one bad key is no reason to
+		// keep everything else from people.
+		Lenient: f.background,
 	}, nil
 }
 

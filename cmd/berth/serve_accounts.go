@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"errors"
-	"path/filepath"
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/embedded"
@@ -48,27 +47,30 @@ func (a *app) sprites() embedded.Account {
 
 // exe is the account whose key the environment names by its file: a key itself has
 // several lines.
-func (a *app) exe() (embedded.Exe, error) {
-	const variable = "EXE_SSH_KEY_FILE"
-	file := a.env[variable]
-	if file == "" {
-		return embedded.Exe{}, nil
+func (a *app) exe() embedded.Exe {
+	account := embedded.Exe{Lobby: a.env["EXE_LOBBY"], Fingerprint: a.env["EXE_LOBBY_FINGERPRINT"]}
+	if file := a.env[exeKeyFile]; file != "" {
+		account.Key, account.Fault = readExeKey(a.abs(file))
 	}
-	if !filepath.IsAbs(file) {
-		file = filepath.Join(a.dir, file)
-	}
+	return account
+}
+
+const exeKeyFile = "EXE_SSH_KEY_FILE"
+
+func readExeKey(file string) (berth.SecretValue, error) {
+	var none berth.SecretValue
 	key, err := privatefile.Read(file)
 	var unsafe *berth.Error
 	switch {
 	case errors.As(err, &unsafe):
-		return embedded.Exe{}, berth.FieldErrorf(unsafe.Code, variable, "%s", unsafe.Message)
+		return none, berth.FieldErrorf(unsafe.Code, exeKeyFile, "%s", unsafe.Message)
 	case err != nil:
-		return embedded.Exe{}, &berth.Error{
-			Code: berth.CodeInvalid, Field: variable, Message: "names a file that cannot be read: " + file, Cause: err,
+		return none, &berth.Error{
+			Code: berth.CodeInvalid, Field: exeKeyFile, Message: "names a file that cannot be read: " + file, Cause: err,
 			Remediation: "Name the file of a private key that exe.dev knows, or unset the variable to go without provider exe.",
 		}
 	case len(key) == 0:
-		return embedded.Exe{}, berth.FieldErrorf(berth.CodeInvalid, variable, "names an empty file: %s", file)
+		return none, berth.FieldErrorf(berth.CodeInvalid, exeKeyFile, "names an empty file: %s", file)
 	}
-	return embedded.Exe{Key: berth.NewSecretValue(key), Lobby: a.env["EXE_LOBBY"], Fingerprint: a.env["EXE_LOBBY_FINGERPRINT"]}, nil
+	return berth.NewSecretValue(key), nil
 }

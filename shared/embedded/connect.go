@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -112,10 +111,7 @@ func start(ctx context.Context, dataDir string, command []string) (Found, error)
 				return found, nil // another server was faster
 			}
 			said, rerr := os.ReadFile(errFile.Name())
-			return Found{}, &berth.Error{
-				Code: berth.CodeUnavailable, Message: "the server ended as it started",
-				Remediation: strings.TrimSpace(string(said)), Cause: errors.Join(err, rerr),
-			}
+			return Found{}, startError(string(said), paths{dataDir}.log(), errors.Join(err, rerr))
 		case <-ctx.Done():
 			return Found{}, &berth.Error{
 				Code: berth.CodeUnavailable, Message: fmt.Sprintf("the server did not answer within %s", startLimit),

@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -103,8 +104,42 @@ func TestConnectReportsWhyAServerDidNotStart(t *testing.T) {
 	if berth.CodeOf(err) != berth.CodeUnavailable {
 		t.Fatalf("Connect = %v, want unavailable", err)
 	}
-	if e, ok := err.(*berth.Error); !ok || !strings.Contains(e.Remediation, "no room for it") {
+	if e, ok := err.(*berth.Error); !ok || !strings.Contains(e.Message, "no room for it") {
 		t.Errorf("Connect = %#v, want what the server said", err)
+	}
+}
+
+func TestTheReportOfAServerThatDidNotStartIsTheCallersError(t *testing.T) {
+	t.Parallel()
+	exit := errors.New("exit status 2")
+	for name, tt := range map[string]struct {
+		said string
+		want berth.Error
+	}{
+		"a fault at a variable": {
+			"berth: warning: odd\nberth: invalid: BERTH_IDLE: is no span of time\n  to do: correct what is named\n",
+			berth.Error{Code: berth.CodeInvalid, Message: "the server did not start: BERTH_IDLE: is no span of time", Remediation: "correct what is named"},
+		},
+		"several, and a remedy of two lines": {
+			"berth: conflict: two are wrong\n  a: one\n  b: other\n  to do: this\n    or that\n",
+			berth.Error{Code: berth.CodeConflict, Message: "the server did not start: two are wrong; a: one; b: other", Remediation: "this\n    or that"},
+		},
+		"no report": {
+			"panic: x",
+			berth.Error{Code: berth.CodeUnavailable, Message: "the server ended as it started: panic: x", Remediation: "look into LOG", Cause: exit},
+		},
+		"no word": {
+			"",
+			berth.Error{Code: berth.CodeUnavailable, Message: "the server ended as it started", Remediation: "look into LOG", Cause: exit},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, ok := startError(tt.said, "LOG", exit).(*berth.Error)
+			if !ok || got.Code != tt.want.Code || got.Message != tt.want.Message || got.Remediation != tt.want.Remediation || got.Cause != tt.want.Cause {
+				t.Errorf("startError = %#v, want %#v", got, tt.want)
+			}
+		})
 	}
 }
 

@@ -17,6 +17,8 @@ import (
 type Exe struct {
 	// Key is a private key that exe.dev knows.
 	Key berth.SecretValue
+	// Fault is why there is no key, where one was named that cannot be used.
+	Fault error
 	// Lobby is another lobby, host:port, for tests, and Fingerprint its host key's.
 	Lobby, Fingerprint string
 }
@@ -42,8 +44,12 @@ func (e Exe) check() error {
 	return nil
 }
 
-// openExe makes the provider of the account. Without a key it is off.
+// openExe makes the provider of the account. Without a key it is off. Errors: invalid
+// for an account that cannot be used, or its fault.
 func openExe(o Options, s stores, logger *slog.Logger) (berth.Provider, error) {
+	if o.Exe.Fault != nil {
+		return nil, o.Exe.Fault
+	}
 	if o.Exe.Key.Len() == 0 {
 		return control.Off(berth.ProviderExe, "the server was started without EXE_SSH_KEY_FILE in its environment"), nil
 	}

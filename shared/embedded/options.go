@@ -31,6 +31,9 @@ type Options struct {
 	SSH SSH
 	// Exe is the account of provider exe.
 	Exe Exe
+	// Lenient leaves a provider off, with why, whose account or other settings cannot be
+	// used; else the server does not start.
+	Lenient bool
 	// Agent, with a URL, gives the server the providers of a host agent.
 	Agent Agent
 	// GitHub reads private repositories.

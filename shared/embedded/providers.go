@@ -5,6 +5,7 @@ import (
 	"runtime"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/control"
 	"github.com/berth-dev/berth/shared/guestbin"
 	"github.com/berth-dev/berth/shared/sandbox/local"
 )
@@ -18,10 +19,20 @@ func openProviders(p paths, o Options, s stores, logger *slog.Logger) ([]berth.P
 	if engine := openDocker(p, o, s, logger); engine != nil {
 		all = append(all, engine)
 	}
-	for _, open := range []func(Options, stores, *slog.Logger) (berth.Provider, error){openDaytona, openSprites, openSSH, openExe} {
-		provider, err := open(o, s, logger)
-		if err != nil {
+	for _, own := range []struct {
+		kind berth.ProviderKind
+		open func(Options, stores, *slog.Logger) (berth.Provider, error)
+	}{
+		{berth.ProviderDaytona, openDaytona}, {berth.ProviderSprites, openSprites},
+		{berth.ProviderSSH, openSSH}, {berth.ProviderExe, openExe},
+	} {
+		provider, err := own.open(o, s, logger)
+		switch {
+		case err != nil && !o.Lenient:
 			return nil, err
+		case err != nil:
+			logger.Warn("a provider is off, as its settings cannot be used", "provider", own.kind, "error", err)
+			provider = control.Off(own.kind, reasonText(err))
 		}
 		all = append(all, provider)
 	}
