@@ -23,8 +23,10 @@ func openProviders(p paths, o Options, s stores, logger *slog.Logger) ([]berth.P
 		kind berth.ProviderKind
 		open func(Options, stores, *slog.Logger) (berth.Provider, error)
 	}{
-		{berth.ProviderDaytona, openDaytona}, {berth.ProviderSprites, openSprites},
-		{berth.ProviderSSH, openSSH}, {berth.ProviderExe, openExe},
+		{berth.ProviderDaytona, openDaytona},
+		{berth.ProviderSprites, openSprites},
+		{berth.ProviderSSH, openSSH},
+		{berth.ProviderExe, openExe},
 	} {
 		provider, err := own.open(o, s, logger)
 		switch {
