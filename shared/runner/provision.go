@@ -72,7 +72,7 @@ type fault struct {
 
 // make asks the provider for the sandbox, and watches it for a while.
 func (r *Runner) make(ctx context.Context, provider berth.Provider, sb berth.Sandbox, run berth.RunID, def berth.Definition) (berth.SandboxState, *fault, error) {
-	if err := reach(ctx, provider, sb, def.Environment); err != nil {
+	if err := r.reach(ctx, provider, sb, run, def.Environment); err != nil {
 		return berth.SandboxState{}, &fault{err, true}, nil
 	}
 	state, err := provider.Provision(ctx, berth.SandboxSpec{

@@ -3,6 +3,7 @@ package runner
 import (
 	"cmp"
 	"context"
+	"sync"
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
@@ -17,9 +18,9 @@ type Reacher interface {
 }
 
 const (
-	// reachLimit is for one try to reach a provider. With tryAgain it bounds how long
-	// a cancel waits.
-	reachLimit = 7 * time.Second
+	// reachLimit is for one try to reach a provider. A host may take long to let
+	// somebody in.
+	reachLimit = 20 * time.Second
 	// firstContact is how long a provider may be out of reach that was never reached
 	// for this sandbox: nothing is lost by giving up.
 	firstContact = 30 * time.Second
@@ -37,18 +38,39 @@ func untried(sb berth.Sandbox) bool {
 	return sb.Ref == "" && (sb.Reason == nil || sb.Unmade())
 }
 
-// reach looks whether the provider of an untried sandbox is there.
-func reach(ctx context.Context, provider berth.Provider, sb berth.Sandbox, e berth.Environment) error {
+// reach looks whether the provider of an untried sandbox is there. Its error says
+// that it is not, or that nobody wants to know any more.
+func (r *Runner) reach(ctx context.Context, provider berth.Provider, sb berth.Sandbox, run berth.RunID, e berth.Environment) error {
 	reacher, ok := provider.(Reacher)
 	if !ok || !untried(sb) {
 		return nil
 	}
+	ctx, done := r.whileWanted(ctx, run)
+	defer done()
 	ctx, cancel := context.WithTimeout(ctx, reachLimit)
 	defer cancel()
-	if err := reacher.Reach(ctx, e); unreachable(err) {
+	err := reacher.Reach(ctx, e)
+	if unreachable(err) || err != nil && ctx.Err() != nil {
 		return err
 	}
 	return nil
+}
+
+// wantedLook is the time between two looks whether a run is to end.
+const wantedLook = time.Second
+
+// whileWanted is ctx for as long as the run is not to end; done lets go of it.
+func (r *Runner) whileWanted(ctx context.Context, run berth.RunID) (wanted context.Context, done func()) {
+	wanted, cancel := context.WithCancel(ctx)
+	var looking sync.WaitGroup
+	looking.Go(func() {
+		for r.Clock.Sleep(wanted, wantedLook) == nil {
+			if head, live, err := r.findLive(wanted, run); err == nil && (!live || ending(head)) {
+				cancel()
+			}
+		}
+	})
+	return wanted, func() { cancel(); looking.Wait() }
 }
 
 // unanswered goes on with a run whose provider did not answer while its sandbox was

@@ -170,3 +170,30 @@ func TestCancelDoesNotWaitForAProviderThatIsAway(t *testing.T) {
 		t.Errorf("run ended %s, its sandbox %s after %d calls of Destroy", run.Status, sb.Status, p.Calls("Destroy"))
 	}
 }
+
+// silent is a provider that neither refuses nor answers.
+type silent struct {
+	*runnertest.Provider
+	asked chan struct{}
+}
+
+func (p silent) Reach(ctx context.Context, _ berth.Environment) error {
+	close(p.asked)
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func TestCancelDoesNotWaitForAProviderThatIsSilent(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, berth.SystemClock{}, func(*runner.Runner, map[string]asl.Task) {})
+	p := silent{b.provider, make(chan struct{})} // a second call would panic
+	b.runner.Providers = providers{p}
+	id := b.create(definition("true"))
+	<-p.asked
+	if err := b.runner.Cancel(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	if run := b.ended(id); run.Status != berth.RunCancelled || p.Calls("Provision") != 0 {
+		t.Errorf("run ended %s after %d calls of Provision", run.Status, p.Calls("Provision"))
+	}
+}

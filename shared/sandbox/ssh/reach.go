@@ -1,51 +1,37 @@
 package ssh
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/relay"
 )
 
-var _ berth.Reacher = (*Provider)(nil)
-
-// nobody is the end of names that no host has (RFC 6761): who asks about one wants
-// to know of the server alone.
-const nobody = ".invalid"
-
-// Reach asks the environment's host for nothing but to run true, over a connection
-// of its own: one that is kept would hide what a new one meets. Errors: invalid,
-// forbidden, unsupported, unavailable, timed_out, as Provision would say it.
-func (p *Provider) Reach(ctx context.Context, e berth.Environment) (said string, asked bool, err error) {
-	o := e.SSH
-	if o == nil || o.Destination == "" {
-		return "", false, berth.FieldErrorf(berth.CodeInvalid, "ssh.destination", "must name a host")
+// Reach runs nothing on the environment's host, once. Whatever the host answers, it
+// has been reached. Errors: those of a connection.
+func (p *Provider) Reach(ctx context.Context, e berth.Environment) error {
+	if e.SSH == nil || e.SSH.Destination == "" {
+		return nil
 	}
-	if strings.HasSuffix(o.Destination, nobody) {
-		return "the SSH client is here; no host was asked", false, nil
+	h := hostOf(*e.SSH)
+	sh, err := p.shell(ctx, h)
+	if err == nil {
+		_, err = sh.Run(ctx, ":", nil)
 	}
-	sh, err := p.config.Connect(ctx, o.Destination, o.ConfigFile)
-	if err != nil {
-		return "", false, err
-	}
-	defer sh.Close()
-	_, err = sh.Run(ctx, "true", nil)
-	var status *relay.StatusError
+	var answer *relay.StatusError
+	var failed *berth.Error
 	switch {
-	case errors.As(err, &status):
-		return "", false, &berth.Error{
-			Code: berth.CodeUnavailable, Message: "the host " + o.Destination + " lets the server in and runs no command: " + status.Error(), Cause: err,
-			Remediation: "Give the user a login shell, and its key no forced command.",
-		}
-	case berth.CodeOf(err) == berth.CodeTimedOut:
-		return "", false, &berth.Error{
-			Code: berth.CodeTimedOut, Message: "the host " + o.Destination + " did not answer in time", Cause: err,
-			Remediation: "Look whether it runs, and whether a firewall lets the server in.",
-		}
-	case err != nil:
-		return "", false, err
+	case err == nil || errors.As(err, &answer):
+		return nil
+	case !errors.As(err, &failed) || failed.Code != berth.CodeUnavailable && failed.Code != berth.CodeTimedOut:
+		return err
 	}
-	return "the host " + o.Destination + " answers", true, nil
+	told := *failed
+	told.Remediation = cmp.Or(failed.Remediation, "See whether the host is up and its SSH server answers; ssh "+h.destination+" on the server shows the same.")
+	if failed.Code == berth.CodeTimedOut {
+		told.Message = "the host " + h.destination + " did not answer in time"
+	}
+	return &told
 }
