@@ -163,10 +163,10 @@ type (
 	Snapshotter interface {
 		Snapshot(ctx context.Context, ref SandboxRef, name string) error
 	}
-	// Reacher asks the machine where an environment's sandboxes would be, and makes
+	// Asker asks the machine where an environment's sandboxes would be, and makes
 	// nothing. said is for people; asked is false where there was nobody to ask.
 	// Errors: those of Provision that say why the machine cannot be used.
-	Reacher interface {
-		Reach(ctx context.Context, e Environment) (said string, asked bool, err error)
+	Asker interface {
+		Ask(ctx context.Context, e Environment) (said string, asked bool, err error)
 	}
 )

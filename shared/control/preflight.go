@@ -77,7 +77,7 @@ func (p *Plane) reach(ctx context.Context, e berth.Environment) berth.Check {
 	kind := e.Provider
 	provider, err := p.Providers.Find(kind)
 	placer, places := provider.(berth.Placer)
-	reacher, reaches := provider.(berth.Reacher)
+	asker, asks := provider.(berth.Asker)
 	switch {
 	case err != nil:
 	case places:
@@ -92,11 +92,11 @@ func (p *Plane) reach(ctx context.Context, e berth.Environment) berth.Check {
 		if code := berth.CodeOf(err); code == berth.CodeUnavailable || code == berth.CodeUnsupported {
 			return failed(err.Error(), err)
 		}
-	case reaches:
-		said, asked, reachErr := reacher.Reach(ctx, e)
+	case asks:
+		said, asked, askErr := asker.Ask(ctx, e)
 		switch {
-		case reachErr != nil:
-			return failed(reachErr.Error(), reachErr)
+		case askErr != nil:
+			return failed(askErr.Error(), askErr)
 		case !asked:
 			return berth.Check{Status: berth.CheckWarning, Summary: said}
 		}

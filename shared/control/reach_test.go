@@ -101,7 +101,7 @@ type machines struct {
 
 func (machines) Kind() berth.ProviderKind { return berth.ProviderSSH }
 
-func (m machines) Reach(context.Context, berth.Environment) (string, bool, error) {
+func (m machines) Ask(context.Context, berth.Environment) (string, bool, error) {
 	return m.said, m.asked, m.err
 }
 
