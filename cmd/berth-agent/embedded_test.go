@@ -15,6 +15,7 @@ import (
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/client"
 	"github.com/berth-dev/berth/shared/embedded"
+	"github.com/berth-dev/berth/shared/listen/listentest"
 	"github.com/berth-dev/berth/shared/privatefile"
 	"github.com/berth-dev/berth/shared/sandbox/docker/dockertest"
 	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
@@ -81,7 +82,7 @@ func (s *server) host(t *testing.T, id berth.HostID, engine string) (*process, s
 	}
 	p := &process{kind: berth.ProviderDocker, dir: folder(filepath.Join(t.TempDir(), "agent")), guest: sandboxtest.BuildGuest(t)}
 	args := []string{
-		"join", s.url, "--token", added.Token, "--data-dir", string(p.dir), "--listen", "127.0.0.1:0", "--guest", p.guest,
+		"join", s.url, "--token", added.Token, "--data-dir", string(p.dir), "--listen", listentest.Address(t), "--guest", p.guest,
 	}
 	if engine != "" {
 		args, p.more = append(args, "--docker-host", engine), []string{"--docker-host", engine}

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/listen/listentest"
 	"github.com/berth-dev/berth/shared/privatefile"
 	"github.com/berth-dev/berth/shared/sandbox/docker/dockertest"
 	"github.com/berth-dev/berth/shared/sandbox/remote"
@@ -69,7 +70,7 @@ type process struct {
 
 func startProcess(t *testing.T, kind berth.ProviderKind) *process {
 	t.Helper()
-	p := &process{kind: kind, dir: folder(filepath.Join(t.TempDir(), "agent")), guest: sandboxtest.BuildGuest(t), listen: "127.0.0.1:0"}
+	p := &process{kind: kind, dir: folder(filepath.Join(t.TempDir(), "agent")), guest: sandboxtest.BuildGuest(t), listen: listentest.Address(t)}
 	p.start(t)
 	t.Cleanup(p.kill)
 	return p

@@ -5,7 +5,6 @@ package remote_test
 import (
 	"crypto/tls"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/hostagent/agentapi"
+	"github.com/berth-dev/berth/shared/listen/listentest"
 	"github.com/berth-dev/berth/shared/sandbox/local"
 	"github.com/berth-dev/berth/shared/sandbox/remote"
 	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
@@ -34,7 +34,7 @@ func spec(t testing.TB) berth.SandboxSpec {
 type agent struct {
 	open        func(root string) (closer, error)
 	root        string
-	address     string
+	door        *listentest.Door
 	certificate tls.Certificate
 	provider    closer
 	handler     *agentapi.Server
@@ -68,7 +68,7 @@ func startLocal(t testing.TB) *agent {
 
 func startAgent(t testing.TB, open func(root string) (closer, error)) *agent {
 	t.Helper()
-	a := &agent{open: open, root: filepath.Join(t.TempDir(), "sandboxes"), address: "127.0.0.1:0", certificate: newCertificate(t), nudges: make(chan berth.Nudge, 100)}
+	a := &agent{open: open, root: filepath.Join(t.TempDir(), "sandboxes"), door: listentest.Open(t), certificate: newCertificate(t), nudges: make(chan berth.Nudge, 100)}
 	a.start(t)
 	t.Cleanup(a.stop)
 	return a
@@ -88,11 +88,7 @@ func (a *agent) start(t testing.TB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", a.address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a.address = l.Addr().String()
+	l := a.door.Enter()
 	a.provider, a.handler = provider, handler
 	a.server = &http.Server{Handler: handler, TLSConfig: &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{a.certificate}}}
 	server := a.server
@@ -109,7 +105,7 @@ func (a *agent) stop() {
 
 func (a *agent) config() remote.Config {
 	return remote.Config{
-		URL: "https://" + a.address, Fingerprint: agentapi.FingerprintOf(a.certificate.Certificate[0]), Token: token,
+		URL: "https://" + a.door.Address(), Fingerprint: agentapi.FingerprintOf(a.certificate.Certificate[0]), Token: token,
 		Kind: a.provider.Kind(), Installation: installation,
 	}
 }
