@@ -333,3 +333,18 @@ func TestAReadOnlyRootIsAllowed(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatTheEngineRefusesIsToldAndNothingIsLeft(t *testing.T) {
+	t.Parallel()
+	dockertest.Image(t, dockertest.Static)
+	config := config(t)
+	config.Policy.NetworkModes = []string{"berth-test-none"}
+	p := open(t, config)
+	spec := specOf(dockertest.Static)
+	spec.Environment.Network.Mode, spec.Environment.Docker = berth.NetworkAllowAll, &berth.DockerOptions{NetworkMode: "berth-test-none"}
+	state := provision(t, p, spec)
+	if state.Status != berth.SandboxFailed || state.Reason == nil || !strings.Contains(state.Reason.Message, "network berth-test-none not found") {
+		t.Errorf("%+v, %+v", state, state.Reason)
+	}
+	nothingLeft(t, p, config, spec.ID)
+}

@@ -150,21 +150,6 @@ func TestLimitsAreTheEnvironments(t *testing.T) {
 	}
 }
 
-func TestAMemoryLimitBelowTheEnginesMinimumIsToldAndNothingIsLeft(t *testing.T) {
-	t.Parallel()
-	dockertest.Image(t, dockertest.Static)
-	limit := berth.Size("1MiB")
-	config := config(t)
-	p := open(t, config)
-	spec := specOf(dockertest.Static)
-	spec.Environment.Resources.Memory = &limit
-	state := provision(t, p, spec)
-	if state.Status != berth.SandboxFailed || !strings.Contains(strings.ToLower(state.Reason.Message), "minimum memory limit") {
-		t.Errorf("%+v, %+v", state, state.Reason)
-	}
-	nothingLeft(t, p, config, spec.ID)
-}
-
 func TestAContainerThatIsKilledAtItsLimitEndsItsCommandsOutOfMemory(t *testing.T) {
 	t.Parallel()
 	spec := specOf(dockertest.Debian)
