@@ -22,13 +22,16 @@ help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
 guests: ## build the in-sandbox guest for linux/amd64 and arm64
+	@echo 'building the guests (the first time after a clone takes minutes)' >&2
 	@for arch in amd64 arm64; do \
 	  GOOS=linux GOARCH=$$arch $(BUILD) -ldflags '-s -w' -o $(GUESTS)/.new-$$arch ./cmd/berth-guest && \
 	  mv $(GUESTS)/.new-$$arch $(GUESTS)/berth-guest-linux-$$arch || exit 1; \
 	done
 
 build: guests ## build bin/berth and bin/berth-agent with the guests embedded
+	@echo 'building bin/berth' >&2
 	@$(BUILD) -ldflags '$(LDFLAGS)' -o bin/berth ./cmd/berth
+	@echo 'building bin/berth-agent' >&2
 	@GOOS=linux $(BUILD) -ldflags '$(LDFLAGS)' -o bin/berth-agent ./cmd/berth-agent
 
 functions: ## build bin/functions/KIND/NAME.zip, one a Lambda function (ARCH=arm64 or amd64)
