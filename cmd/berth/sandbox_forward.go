@@ -34,9 +34,9 @@ func (w *forward) run(ctx context.Context, f previewFlags) error {
 	if err := w.app.tryTicket(ctx, w.ticket); err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", f.listen)
+	listener, err := listenHere(f.listen)
 	if err != nil {
-		return local(err, "listening on "+f.listen)
+		return err
 	}
 	if err := w.app.tellURL(opened{w.sandbox, w.req.Port, "http://" + listener.Addr().String()}, f.json); err != nil {
 		listener.Close()
@@ -44,6 +44,18 @@ func (w *forward) run(ctx context.Context, f previewFlags) error {
 	}
 	w.app.note("leads to port %d of sandbox %s; Ctrl-C ends it", w.req.Port, w.sandbox)
 	return w.serve(ctx, listener)
+}
+
+// listenHere opens a port of this machine. Error: unavailable.
+func listenHere(address string) (net.Listener, error) {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, &berth.Error{
+			Code: berth.CodeUnavailable, Message: "listening on " + address, Cause: err,
+			Remediation: "choose another port of this machine with --listen, or 0 for any that is free",
+		}
+	}
+	return listener, nil
 }
 
 // serve takes connections until a signal, and ends those that there are then.
