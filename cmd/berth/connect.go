@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/client"
@@ -81,7 +82,9 @@ func (a *app) warnOfPlainHTTP() {
 }
 
 func (a *app) noteUnsafe(note func(string, ...any), server string) {
-	if u, err := url.Parse(server); err == nil && !credentials.IsSafe(server) {
+	// There is no way to what is no URL: it is refused where it is used.
+	u, err := url.Parse(server)
+	if err == nil && strings.EqualFold(u.Scheme, "http") && u.Hostname() != "" && !credentials.IsSafe(server) {
 		note("warning: the way to %s is not encrypted: whoever is on it can read the key and all else; use https", terminal.Clean(u.Host))
 	}
 }

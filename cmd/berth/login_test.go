@@ -290,6 +290,7 @@ func TestPlainHTTPToAnotherMachineIsWarnedOf(t *testing.T) {
 	c.env["BERTH_TOKEN"] = "t"
 	for server, want := range map[string]bool{
 		"http://berth.invalid:1": true, "https://berth.invalid:1": false, "http://127.0.0.1:1": false, "http://localhost:1": false, "http://[::1]:1": false,
+		"foo": false, "not a url": false, "http://": false, "ftp://berth.invalid": false, // which are no URL of a server at all
 	} {
 		r := c.run("runs", "list", "--server", server)
 		if got := strings.Contains(r.stderr, "not encrypted"); got != want {
