@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/berth-dev/berth/shared/berth"
@@ -21,9 +22,14 @@ func failure(host, text string, cause error) error {
 		return false
 	}
 	switch {
+	case has("revoked host key", "is revoked", "marked as revoked"):
+		e.Code, e.Message = berth.CodeForbidden, "the host key of "+host+" is revoked: nothing was sent to it"
+		e.Remediation = "Give the host a new key, and replace the line that begins with @revoked in known_hosts by one of that key."
+		text = about(text, "revoked")
 	case has("identification has changed", "offending", "key mismatch"):
 		e.Code, e.Message = berth.CodeForbidden, "the host key of "+host+" has changed: nothing was sent to it"
 		e.Remediation = "Find out whether the host was installed anew. If so, replace its line in known_hosts; if not, somebody may stand between."
+		text = about(text, "sha256:", "offending")
 	case has("host key verification failed", "no matching host key", "key is unknown", "host key is known"):
 		e.Code, e.Message = berth.CodeForbidden, "the host key of "+host+" is not known: nothing was sent to it"
 		e.Remediation = "Add the host's key to known_hosts, after comparing it with the host's own."
@@ -46,7 +52,24 @@ func failure(host, text string, cause error) error {
 	return e
 }
 
-// lastLines is the end of what a program said, on one line.
+// about keeps the lines of text, without regard to case, that have one of words; all
+// of them when none has.
+func about(text string, words ...string) string {
+	var kept strings.Builder
+	for line := range strings.Lines(text) {
+		lower := strings.ToLower(line)
+		if !strings.HasPrefix(line, "@") && slices.ContainsFunc(words, func(word string) bool { return strings.Contains(lower, word) }) {
+			kept.WriteString(line)
+		}
+	}
+	if kept.Len() == 0 {
+		return text
+	}
+	return kept.String()
+}
+
+// lastLines is the end of what a program said, on one line: whole lines, and only of
+// one that is too long by itself the end.
 func lastLines(text string) string {
 	const shown = 300
 	var kept []string
@@ -57,6 +80,10 @@ func lastLines(text string) string {
 		}
 	}
 	joined := strings.Join(kept, " / ")
+	for len(joined) > shown && len(kept) > 1 {
+		kept = kept[1:]
+		joined = strings.Join(kept, " / ")
+	}
 	if len(joined) > shown {
 		joined = "…" + joined[len(joined)-shown:]
 	}
