@@ -99,7 +99,7 @@ func TestAnEngineThatStopsAnsweringIsUnavailableWithADeadline(t *testing.T) {
 		<-r.Context().Done()
 	})
 	config := fakeConfig(t, host)
-	config.CallTimeout = 200 * time.Millisecond
+	config.CallTimeout = time.Second
 	p, err := docker.New(config)
 	if err != nil {
 		t.Fatal(err)
