@@ -2,29 +2,27 @@ package serverless
 
 import (
 	"context"
+	"maps"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/control"
 	"github.com/berth-dev/berth/shared/fleet"
 	"github.com/berth-dev/berth/shared/hostagent/agentapi"
 )
 
-// lendsNothing marks the work of a function that may not read users' secrets.
-type lendsNothing struct{}
-
-// withoutLending is for the sweeper. The sandboxes that it makes ahead of runs are
-// pulled with what their agent was lent before.
-func withoutLending(ctx context.Context) context.Context {
-	return context.WithValue(ctx, lendsNothing{}, true)
+// openHosts is the provider of the hosts that have joined. Their agents pull with
+// what lend finds, or with what they have when it is nil.
+func (w *Wiring) openHosts(lend func(ctx context.Context, registry string) (agentapi.RegistryCredentials, error)) berth.Provider {
+	return fleet.New(fleet.Config{
+		Records: w.Records, Secrets: w.secrets, Installation: w.Variables.Installation, Clock: w.clock, Logger: w.Logger, Credentials: lend,
+	})
 }
 
-// lending finds what agents are to pull with. An answer that names no registry
-// leaves them what they have.
-func lending(secrets berth.Secrets) func(ctx context.Context, registry string) (agentapi.RegistryCredentials, error) {
-	lend := fleet.LendFrom(secrets)
-	return func(ctx context.Context, registry string) (agentapi.RegistryCredentials, error) {
-		if ctx.Value(lendsNothing{}) != nil {
-			return agentapi.RegistryCredentials{}, nil
-		}
-		return lend(ctx, registry)
-	}
+// withoutLending are the providers of the sweeper, whose function may not read users'
+// secrets. The sandboxes that it makes ahead of runs are pulled with what their agent
+// was lent before.
+func (w *Wiring) withoutLending() control.Providers {
+	all := maps.Clone(w.providers)
+	all[berth.ProviderDocker] = w.openHosts(nil)
+	return all
 }

@@ -24,12 +24,13 @@ func (w *Wiring) Task(name string) (func(context.Context, json.RawMessage) (json
 // or an execution that ended in another way than by itself. It first makes what
 // a new installation lacks.
 func (w *Wiring) Sweeper() func(context.Context, json.RawMessage) (runner.Swept, error) {
+	providers := w.withoutLending()
 	return func(ctx context.Context, _ json.RawMessage) (runner.Swept, error) {
-		ctx = withoutLending(ctx)
 		if err := w.Settle(ctx); err != nil {
 			return runner.Swept{}, err
 		}
 		r := w.Runner()
+		r.Providers = providers
 		swept, err := r.Sweep(ctx)
 		err = errors.Join(err, r.TendPools(ctx))
 		if err != nil {

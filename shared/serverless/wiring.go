@@ -108,10 +108,7 @@ func (w *Wiring) openProviders() (control.Providers, error) {
 	}
 	return control.NewProviders(
 		control.Off(berth.ProviderLocal, "it runs commands on the server itself, and a server on AWS is functions that end in a moment"),
-		fleet.New(fleet.Config{
-			Records: w.Records, Secrets: w.secrets, Installation: w.Variables.Installation, Clock: w.clock, Logger: w.Logger,
-			Credentials: lending(w.secrets),
-		}),
+		w.openHosts(fleet.LendFrom(w.secrets)),
 		cloud,
 		sprite,
 		w.openSSH(),
