@@ -34,7 +34,7 @@ func newMember(o serveOptions, r membership.Record, browsers *public, logger *sl
 	}
 	beat := func() (berth.Heartbeat, error) {
 		capacity, err := o.dir.hostCapacity()
-		return berth.Heartbeat{HostCapacity: capacity, PublicURL: o.public.URL, Version: version.Version}, err
+		return berth.Heartbeat{HostCapacity: capacity, PublicURL: browsers.announced(), Version: version.Version}, err
 	}
 	heart := &membership.Heart{Plane: server, Host: r.Host, Beat: beat, Clock: o.clock, Logger: logger}
 	if browsers != nil {

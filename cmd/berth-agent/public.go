@@ -12,6 +12,8 @@ import (
 	"net"
 	"path/filepath"
 	"strconv"
+	"sync/atomic"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -20,6 +22,7 @@ import (
 	"github.com/berth-dev/berth/shared/hostagent/membership"
 	"github.com/berth-dev/berth/shared/hostagent/preview"
 	"github.com/berth-dev/berth/shared/listen"
+	"github.com/berth-dev/berth/shared/tunnel"
 )
 
 // publicNone switches off what was recorded as the host joined.
@@ -95,6 +98,7 @@ type public struct {
 	*preview.Store
 	listener net.Listener // with TLS, or behind a proxy
 	address  string
+	over     atomic.Bool // nothing listens any more, until the agent is started again
 }
 
 // open listens; it returns nil when browsers are not served.
@@ -141,9 +145,34 @@ func (o publicOptions) certificate(clock berth.Clock, logger *slog.Logger, stder
 	return certificate, nil
 }
 
-// serve answers browsers until ctx ends.
-func (p *public) serve(ctx context.Context, logger *slog.Logger) {
-	if err := listen.Serve(ctx, p.listener, p.Store, slog.NewLogLogger(logger.Handler(), slog.LevelDebug)); err != nil {
-		logger.Error("browsers are not served any more", "error", err)
+// serve answers browsers until ctx ends. A listener that fails before takes the
+// previews with it, and the public URL: the host's other work goes on.
+func (p *public) serve(ctx context.Context, logger *slog.Logger, stderr io.Writer) {
+	err := listen.Serve(ctx, p.listener, p.Store, slog.NewLogLogger(logger.Handler(), slog.LevelDebug))
+	if err == nil || ctx.Err() != nil {
+		return
 	}
+	p.over.Store(true)
+	p.EndAll()
+	logger.Error("browsers are not served any more, until the agent is started again", "address", p.address, "error", err)
+	fmt.Fprintf(stderr, "berth-agent: browsers reach no previews any more, as %s failed (%s): start the agent again\n", p.address, err)
+}
+
+// Open makes a preview, as long as browsers are served.
+func (p *public) Open(sandbox berth.SandboxID, port int, ttl time.Duration, open tunnel.Opener) (url string, until time.Time, err error) {
+	if p.over.Load() {
+		return "", until, &berth.Error{
+			Code: berth.CodeUnavailable, Message: "berth-agent there serves browsers no more: " + p.address + ", where it listened for them, failed",
+			Remediation: "Start berth-agent on the host again; its log says what happened. Or leave --browser away: a port of your machine leads there then.",
+		}
+	}
+	return p.Store.Open(sandbox, port, ttl, open)
+}
+
+// announced is the public URL for the server to know; empty for none.
+func (p *public) announced() string {
+	if p == nil || p.over.Load() {
+		return ""
+	}
+	return p.URL().String()
 }

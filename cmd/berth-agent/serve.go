@@ -197,7 +197,7 @@ func serveClaimed(ctx context.Context, o serveOptions, stdout, stderr io.Writer)
 	if a.public != nil {
 		browsing, stop := context.WithCancel(ctx)
 		var served sync.WaitGroup
-		served.Go(func() { a.public.serve(browsing, a.logger) })
+		served.Go(func() { a.public.serve(browsing, a.logger, stderr) })
 		defer served.Wait()
 		defer stop()
 	}
