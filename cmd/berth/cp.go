@@ -19,7 +19,8 @@ func cpCommand(a *app) *cobra.Command {
 		Use: "cp [-r] SOURCE DESTINATION", Short: "Copy files into and out of a sandbox",
 		Long: `Copy a file, or with -r a folder, between this machine and a sandbox. The side in
 the sandbox is written SANDBOX:PATH, with the id of a sandbox or run; PATH is
-relative to the workspace. - is standard input or output, for a file.
+relative to the workspace. - is standard input or output, for a file. A sandbox
+that is being made is waited for.
 
 Into a folder that exists the source is copied under its own name. Permissions
 are kept. Links that lead out of the folder, and things that are neither files
@@ -72,7 +73,7 @@ func (a *app) cp(ctx context.Context, from, to place, recursive bool) error {
 	if id == "" {
 		id = to.sandbox
 	}
-	sandbox, err := findSandbox(ctx, c, id)
+	sandbox, err := a.findReady(ctx, c, id, nil)
 	if err != nil {
 		return err
 	}

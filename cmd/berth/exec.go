@@ -26,7 +26,7 @@ func execCommand(a *app) *cobra.Command {
 		Short: "Run a command in a sandbox that is there",
 		Long: `Run a command in a sandbox, with the variables of its environment, show its output
 as it comes, and end with its status. The sandbox is named by its id or by the
-run that it was made for.
+run that it was made for; one that is being made is waited for.
 
 Standard input is passed on; --no-stdin leaves it to others, such as a shell loop
 that reads it. The sandbox gets no terminal: bash -i is a shell without line
@@ -40,7 +40,7 @@ command was lost, 130 cancelled, 137 out of memory.`,
   berth exec --dir sub --env MODE=debug 01k5m3v9x2qf -- ./inspect -v
   tar c src | berth exec 01k5m3v9x2qf -- tar x`,
 		Annotations:       map[string]string{passThrough: "yes"},
-		ValidArgsFunction: a.completeSandboxes,
+		ValidArgsFunction: firstOnly(a.completeLiveSandboxes),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			sandbox, req, err := a.execRequest(cmd, f, args)
 			if err != nil {
@@ -96,7 +96,7 @@ func (a *app) exec(ctx context.Context, arg string, req berth.CommandRequest) er
 	defer keepBrokenPipes()()
 	signals, stop := a.signals()
 	defer stop()
-	sandbox, err := findSandbox(ctx, c, arg)
+	sandbox, err := a.findReady(ctx, c, arg, signals)
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ func (a *app) enter(ctx context.Context, arg, ttl string, in func(c *client.Clie
 		return err
 	}
 	defer c.Close()
-	sandbox, err := findSandbox(ctx, c, arg)
+	sandbox, err := a.findReady(ctx, c, arg, nil)
 	if err != nil {
 		return err
 	}
