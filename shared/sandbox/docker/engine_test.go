@@ -109,7 +109,7 @@ func TestAnEngineThatStopsAnsweringIsUnavailableWithADeadline(t *testing.T) {
 	spec := specOf(image)
 	for range 2 { // each try is a new one
 		before := calls.Load()
-		_, err = p.Provision(t.Context(), spec)
+		eventually(t, "the try has ended", func() bool { _, err = p.Provision(t.Context(), spec); return err != nil })
 		wantCode(t, "Provision", err, berth.CodeUnavailable)
 		if calls.Load() == before {
 			t.Error("the engine was not asked")
