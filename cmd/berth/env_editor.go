@@ -31,17 +31,18 @@ func (a *app) editByHand(ctx context.Context, c *client.Client, current client.E
 	if err != nil {
 		return current, err
 	}
-	path, err := writeTemporary(fmt.Sprintf(editorHead, current.ID) + text)
+	page := fmt.Sprintf(editorHead, current.ID) + text
+	path, err := a.writeTemporary(page)
 	if err != nil {
 		return current, local(err, "writing a file for the editor")
 	}
 	changed, err := a.applyEdit(ctx, c, current, editor, path, text)
-	if err != nil {
+	if left, readErr := os.ReadFile(path); err != nil && (readErr != nil || string(left) != page) {
 		a.say("your text is kept in %s; `berth env edit %s --file %s` applies it", path, current.ID, path)
 		return current, err
 	}
-	os.Remove(path)
-	return changed, nil
+	os.Remove(path) // there is nothing of the person's own in it that is not applied
+	return changed, err
 }
 
 func (a *app) applyEdit(ctx context.Context, c *client.Client, current client.Environment, editor, path, before string) (client.Environment, error) {
@@ -79,8 +80,8 @@ func (a *app) editor() (string, error) {
 	return "vi", nil
 }
 
-func writeTemporary(text string) (string, error) {
-	file, err := os.CreateTemp("", "berth-env-*.toml")
+func (a *app) writeTemporary(text string) (string, error) {
+	file, err := os.CreateTemp(a.env["TMPDIR"], "berth-env-*.toml")
 	if err != nil {
 		return "", err
 	}
