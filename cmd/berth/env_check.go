@@ -20,9 +20,10 @@ func envCheckCommand(a *app) *cobra.Command {
 				return err
 			}
 			defer c.Close()
-			report, err := c.CheckEnvironment(cmd.Context(), berth.EnvironmentID(args[0]))
+			id := berth.EnvironmentID(args[0])
+			report, err := c.CheckEnvironment(cmd.Context(), id)
 			if err != nil {
-				return err
+				return nearEnvironment(cmd.Context(), c, id, err)
 			}
 			return a.printPreflight(report, asJSON)
 		},

@@ -120,7 +120,7 @@ func (a *app) envEdit(ctx context.Context, id berth.EnvironmentID, patch map[str
 	defer c.Close()
 	current, err := c.FindEnvironment(ctx, id)
 	if err != nil {
-		return err
+		return nearEnvironment(ctx, c, id, err)
 	}
 	var changed client.Environment
 	switch {

@@ -42,7 +42,7 @@ func (a *app) exported(ctx context.Context, names []string) ([]berth.Environment
 	for _, name := range names {
 		e, err := c.FindEnvironment(ctx, berth.EnvironmentID(name))
 		if err != nil {
-			return nil, err
+			return nil, nearEnvironment(ctx, c, berth.EnvironmentID(name), err)
 		}
 		out = append(out, e.Environment)
 	}

@@ -27,7 +27,7 @@ func envRemoveCommand(a *app) *cobra.Command {
 func removeEnvironment(ctx context.Context, c *client.Client, name string) error {
 	e, err := c.FindEnvironment(ctx, berth.EnvironmentID(name))
 	if err != nil {
-		return err
+		return nearEnvironment(ctx, c, berth.EnvironmentID(name), err)
 	}
 	return c.DeleteEnvironment(ctx, e.ID, e.ETag)
 }

@@ -32,7 +32,7 @@ func (a *app) envShow(ctx context.Context, id berth.EnvironmentID, asJSON bool) 
 	defer c.Close()
 	e, err := c.FindEnvironment(ctx, id)
 	if err != nil {
-		return err
+		return nearEnvironment(ctx, c, id, err)
 	}
 	if asJSON {
 		return a.printJSON(e.Environment)

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -163,6 +164,9 @@ func TestEnvEditInAnEditor(t *testing.T) {
 	if r := c.run("env", "edit", "ci"); r.status != 6 || f.versions["ci"] != before {
 		t.Errorf("an editor that fails = %d and version %d, want 6 and nothing changed", r.status, f.versions["ci"])
 	}
+	if left, err := filepath.Glob(filepath.Join(c.env["TMPDIR"], "*.toml")); err != nil || len(left) > 0 {
+		t.Errorf("files without any text of the person's are left: %q, %v", left, err)
+	}
 
 	c.editor(`echo 'memorry = 1' >> "$1"`)
 	r := c.run("env", "edit", "ci")
@@ -174,7 +178,21 @@ func TestEnvEditInAnEditor(t *testing.T) {
 	if text, err := os.ReadFile(path); !ok || err != nil || !strings.Contains(string(text), "memorry = 1") {
 		t.Errorf("the text is not kept: %v, stderr:\n%s", err, r.stderr)
 	}
-	os.Remove(path)
+}
+
+func TestAnEnvironmentThatDoesNotExistLeadsToTheNearestOne(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.putEnvironment(map[string]any{"id": "box1", "provider": "docker"})
+	c := newCLI(t, f.URL)
+	for _, command := range []string{"check", "show", "edit", "rm", "export"} {
+		r := c.run("env", command, "bpx1")
+		if r.status != 4 {
+			t.Errorf("berth env %s = %d, want 4", command, r.status)
+		}
+		mustContain(t, command, r.stderr, "bpx1", "did you mean box1?", "`berth env list`")
+		mustNotContain(t, command, c.run("env", command, "nothing-like-it").stderr, "did you mean")
+	}
 }
 
 func TestEnvEditWithoutATerminalWantsFlags(t *testing.T) {
@@ -259,6 +277,7 @@ func TestChecksDecideTheStatus(t *testing.T) {
 		},
 		Sources: map[string]string{"resources.cpu": "project"},
 	}
+	f.putEnvironment(map[string]any{"id": "ci", "provider": "local"})
 	c := newCLI(t, f.URL)
 	for _, args := range [][]string{{"env", "check", "ci"}, {"preflight", "-e", "local", "--", "true"}} {
 		r := c.run(args...)

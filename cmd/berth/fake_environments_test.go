@@ -85,7 +85,9 @@ func (f *fake) routeEnvironments(mux *http.ServeMux) {
 		}
 	})
 	mux.HandleFunc("POST /api/v1/environments/{id}/check", func(w http.ResponseWriter, r *http.Request) {
-		answer(w, 200, f.preflight)
+		if _, _, ok := f.matched(w, r, false); ok {
+			answer(w, 200, f.preflight)
+		}
 	})
 }
 

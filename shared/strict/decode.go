@@ -171,8 +171,8 @@ func (d *decoder) str(path string, tree any, into reflect.Value, enum string) {
 		d.wrongType(path, "a string", tree)
 		return
 	}
-	if enum != "" && !slices.Contains(strings.Split(enum, ","), s) {
-		d.problems.Addf(path, "must be one of %s", strings.ReplaceAll(enum, ",", ", "))
+	if words := strings.Split(enum, ","); enum != "" && !slices.Contains(words, s) {
+		d.problems.Addf(path, "must be one of %s%s", strings.Join(words, ", "), meant(s, words))
 		return
 	}
 	into.SetString(s)

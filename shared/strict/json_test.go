@@ -85,6 +85,20 @@ func TestAbsentKeysKeepTheirDefaultsAndNullClearsAPointer(t *testing.T) {
 	}
 }
 
+func TestAWordThatIsNearlyOneOfThoseKnownLeadsToIt(t *testing.T) {
+	t.Parallel()
+	for word, want := range map[string]string{
+		"gren": "must be one of red, green: did you mean green?", "RED": "must be one of red, green: did you mean red?",
+		"violet": "must be one of red, green", "": "must be one of red, green",
+	} {
+		var got sample
+		problems := problemsOf(t, strict.JSON([]byte(`{"color":"`+word+`"}`), &got))
+		if diff := cmp.Diff([]berth.Problem{{Location: "color", Message: want}}, problems); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", word, diff)
+		}
+	}
+}
+
 func TestJSONTellsEveryProblemAtItsPathWithoutTheValue(t *testing.T) {
 	t.Parallel()
 	const body = `{"nmae":"s3cret","name":5,"color":"s3cret","count":1.5,"small":256,"ratio":"s3cret","on":"yes","data":"s3cret!","when":"s3cret",

@@ -17,6 +17,15 @@ func unknownKey(key string, known []string) string {
 	return "is not a known key: there are " + strings.Join(known, ", ")
 }
 
+// meant asks whether one of the known words was meant; empty when none is near.
+// What was written is not repeated: it may be a value that went astray.
+func meant(word string, known []string) string {
+	if near := Nearest(word, known); near != "" {
+		return ": did you mean " + near + "?"
+	}
+	return ""
+}
+
 // Nearest returns the known word that key was most likely meant to be, or the
 // empty string: the one with the fewest letters to change, swap, add or drop,
 // and no more of them than a third of the word. Case counts for nothing.
