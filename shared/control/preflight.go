@@ -96,7 +96,7 @@ func (p *Plane) reach(ctx context.Context, e berth.Environment) berth.Check {
 		said, asked, askErr := asker.Ask(ctx, e)
 		switch {
 		case askErr != nil:
-			return failed(askErr.Error(), askErr)
+			return failed(messageOf(askErr), askErr)
 		case !asked:
 			return berth.Check{Status: berth.CheckWarning, Summary: said}
 		}
@@ -230,6 +230,15 @@ func isRequestField(path string) bool {
 		return true
 	}
 	return false
+}
+
+// messageOf is what err says, without its causes.
+func messageOf(err error) string {
+	var e *berth.Error
+	if errors.As(err, &e) {
+		return e.Message
+	}
+	return err.Error()
 }
 
 func failed(summary string, err error) berth.Check {

@@ -107,7 +107,7 @@ func (m machines) Ask(context.Context, berth.Environment) (string, bool, error) 
 
 func TestAPreflightAsksTheMachineThatAnEnvironmentNames(t *testing.T) {
 	t.Parallel()
-	refused := &berth.Error{Code: berth.CodeForbidden, Message: "the host key of box is not known", Remediation: "Add it to known_hosts."}
+	refused := &berth.Error{Code: berth.CodeForbidden, Message: "the host key of box is not known", Remediation: "Add it to known_hosts.", Cause: errors.New("exit status 255")}
 	for name, test := range map[string]struct {
 		provider machines
 		want     berth.Check
