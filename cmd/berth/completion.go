@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -97,28 +98,46 @@ func (a *app) completeRuns(cmd *cobra.Command, args []string, typed string) ([]c
 	})(cmd, args, typed)
 }
 
+// completeSandboxes are those that there still is something of.
 func (a *app) completeSandboxes(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return a.live(func(ctx context.Context, c *client.Client) iter.Seq2[cobra.Completion, error] {
-		return each(client.All(ctx, c.ListSandboxes), func(s berth.Sandbox) (string, string) {
-			return string(s.ID), string(s.Environment) + " " + string(s.Status)
-		})
-	})(cmd, args, typed)
+	return a.sandboxesIn(berth.SandboxCreating, berth.SandboxReady, berth.SandboxStopped, berth.SandboxFailed)(cmd, args, typed)
 }
 
-// completeReadySandboxes are those that can be entered.
+// completeLiveSandboxes are those that commands are started in, now or once they
+// are ready or started again.
+func (a *app) completeLiveSandboxes(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return a.sandboxesIn(berth.SandboxCreating, berth.SandboxReady, berth.SandboxStopped)(cmd, args, typed)
+}
+
+// completeReadySandboxes are those that can be entered, now or once they are ready.
 func (a *app) completeReadySandboxes(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return a.sandboxesIn(berth.SandboxCreating, berth.SandboxReady)(cmd, args, typed)
+}
+
+// completeRunningSandboxes are those that can be stopped.
+func (a *app) completeRunningSandboxes(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return a.sandboxesIn(berth.SandboxReady)(cmd, args, typed)
+}
+
+// completeStoppedSandboxes are those that can be started.
+func (a *app) completeStoppedSandboxes(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return a.sandboxesIn(berth.SandboxStopped)(cmd, args, typed)
+}
+
+// sandboxesIn completes with the sandboxes that have one of these statuses.
+func (a *app) sandboxesIn(statuses ...berth.SandboxStatus) completer {
 	return a.live(func(ctx context.Context, c *client.Client) iter.Seq2[cobra.Completion, error] {
 		return func(yield func(cobra.Completion, error) bool) {
 			for s, err := range client.All(ctx, c.ListSandboxes) {
-				if err == nil && s.Status != berth.SandboxReady {
+				if err == nil && !slices.Contains(statuses, s.Status) {
 					continue
 				}
-				if !yield(cobra.CompletionWithDesc(string(s.ID), string(s.Environment)), err) {
+				if !yield(cobra.CompletionWithDesc(string(s.ID), string(s.Environment)+" "+string(s.Status)), err) {
 					return
 				}
 			}
 		}
-	})(cmd, args, typed)
+	})
 }
 
 func (a *app) completeSecrets(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {

@@ -7,6 +7,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/berth-dev/berth/shared/berth"
 )
 
 // completeInBash gives the completions of a command line as bash has them when
@@ -60,6 +64,35 @@ func TestBashCompletesWithoutItsCompletionPackage(t *testing.T) {
 		out, err := cmd.CombinedOutput()
 		if got := strings.Join(strings.Fields(string(out)), " "); err != nil || got != test.want || c.read("asked") != test.asked {
 			t.Errorf("%q: %v, %q asked as %q; want %q asked as %q", test.line, err, got, c.read("asked"), test.want, test.asked)
+		}
+	}
+}
+
+func TestSandboxesAreCompletedWhereTheirStatusLetsACommandUseThem(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	for _, status := range []berth.SandboxStatus{
+		berth.SandboxCreating, berth.SandboxReady, berth.SandboxStopped, berth.SandboxFailed, berth.SandboxDestroyed, berth.SandboxGone,
+	} {
+		f.sandboxes = append(f.sandboxes, berth.Sandbox{ID: berth.SandboxID("id-" + status), Status: status, Environment: "ci", CreatedAt: fakeNow})
+	}
+	c := newCLI(t, f.URL)
+	for command, want := range map[string][]string{
+		"exec":            {"creating", "ready", "stopped"},
+		"sandbox start":   {"stopped"},
+		"sandbox stop":    {"ready"},
+		"sandbox ssh":     {"creating", "ready"},
+		"sandbox preview": {"creating", "ready"},
+		"sandbox show":    {"creating", "ready", "stopped", "failed"},
+	} {
+		var got []string
+		for line := range strings.Lines(c.ok(append(append([]string{"__complete"}, strings.Fields(command)...), "")...).stdout) {
+			if id, _, ok := strings.Cut(line, "\t"); ok {
+				got = append(got, strings.TrimPrefix(id, "id-"))
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("berth %s (-want +got):\n%s", command, diff)
 		}
 	}
 }

@@ -12,7 +12,7 @@ func sandboxStartCommand(a *app) *cobra.Command {
 		Use: "start SANDBOX...", Short: "Start sandboxes that were stopped",
 		Example:           "  berth sandbox start 01k5m3v9x2qg",
 		Args:              someArgs("the sandbox's id"),
-		ValidArgsFunction: a.completeSandboxes,
+		ValidArgsFunction: a.completeStoppedSandboxes,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.eachSandbox(cmd.Context(), args, "started", func(c *client.Client, id berth.SandboxID) error {
 				_, err := c.StartSandbox(cmd.Context(), id)

@@ -12,7 +12,7 @@ func sandboxStopCommand(a *app) *cobra.Command {
 		Use: "stop SANDBOX...", Short: "Stop sandboxes: their commands end, their files stay",
 		Example:           "  berth sandbox stop 01k5m3v9x2qg",
 		Args:              someArgs("the sandbox's id"),
-		ValidArgsFunction: a.completeSandboxes,
+		ValidArgsFunction: a.completeRunningSandboxes,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.eachSandbox(cmd.Context(), args, "stopped", func(c *client.Client, id berth.SandboxID) error {
 				_, err := c.StopSandbox(cmd.Context(), id)
