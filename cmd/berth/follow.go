@@ -117,6 +117,9 @@ func (f *follower) progress(e berth.Event) {
 			f.view.Busy(e.Status, now)
 		}
 	case berth.EventSandboxStatus, berth.EventSandboxProgress:
+		if e.Kind == berth.EventSandboxProgress && e.Reason != nil { // it does not go on as it should
+			f.view.Note("berth: sandbox: %s", terminal.Clean(e.Message))
+		}
 		f.view.Busy("sandbox "+cmp.Or(e.Message, e.Status), now)
 	case berth.EventStageStarted:
 		f.begun[e.Stage] = e.Time
