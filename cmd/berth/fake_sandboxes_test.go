@@ -70,7 +70,14 @@ func (f *fake) routeSandboxes(mux *http.ServeMux) {
 	}
 	status("stop", berth.SandboxStopped)
 	status("start", berth.SandboxReady)
-	one("DELETE /api/v1/sandboxes/{id}", func(w http.ResponseWriter, _ *http.Request, s *berth.Sandbox) {
+	one("DELETE /api/v1/sandboxes/{id}", func(w http.ResponseWriter, r *http.Request, s *berth.Sandbox) {
+		if s.Ref == "gone" { // its provider is
+			if r.URL.Query().Get("force") != "true" {
+				problemf(berth.CodeUnavailable, "the provider does not answer").write(w)
+				return
+			}
+			s.Reason = &berth.Reason{Code: berth.ReasonForgotten, Message: "it may be left as gone"}
+		}
 		s.Status = berth.SandboxDestroyed
 		w.WriteHeader(204)
 	})

@@ -62,6 +62,7 @@ const (
 	ReasonProviderDisabled  = "provider_disabled"
 	ReasonNoRoom            = "no_room"     // why a run is queued
 	ReasonUnreachable       = "unreachable" // of a sandbox: its provider was never reached, so nothing was made
+	ReasonForgotten         = "forgotten"   // of a sandbox: its provider did not say that it is gone
 )
 
 // Run is one piece of work.

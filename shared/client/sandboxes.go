@@ -33,6 +33,14 @@ func (c *Client) DestroySandbox(ctx context.Context, id berth.SandboxID) error {
 	return err
 }
 
+// ForgetSandbox is DestroySandbox for one whose provider may be gone for good: where
+// that does not destroy it, its reason says what may be left and where.
+func (c *Client) ForgetSandbox(ctx context.Context, id berth.SandboxID) error {
+	k := call{method: http.MethodDelete, path: route("sandboxes", string(id)), repeatable: true}.param("force", "true")
+	_, err := c.do(ctx, k, nil)
+	return err
+}
+
 // OpenShell finds the way to a shell in a sandbox: a command line, or a ticket.
 func (c *Client) OpenShell(ctx context.Context, id berth.SandboxID, req berth.ShellRequest) (berth.ShellAccess, error) {
 	var out berth.ShellAccess

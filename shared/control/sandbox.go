@@ -98,7 +98,8 @@ func (p *Plane) started(ctx context.Context, provider berth.Provider, host berth
 }
 
 // DestroySandbox leaves nothing of a sandbox but its record; one that is
-// destroyed is no error. Errors: not_found; conflict while its run is live.
+// destroyed is no error, and nothing is asked of the provider of one of which
+// nothing was made. Errors: not_found; conflict while its run is live.
 func (p *Plane) DestroySandbox(ctx context.Context, id berth.SandboxID) error {
 	sb, err := p.Records.FindSandbox(ctx, id)
 	if err != nil || sb.Status == berth.SandboxDestroyed {
@@ -106,6 +107,9 @@ func (p *Plane) DestroySandbox(ctx context.Context, id berth.SandboxID) error {
 	}
 	if err := p.liveRun(ctx, sb.Run, "its sandbox cannot be destroyed"); err != nil {
 		return err
+	}
+	if sb.Unmade() {
+		return p.destroyed(ctx, id, sb.Reason)
 	}
 	provider, ref, err := p.providerOf(sb)
 	if err != nil {
@@ -115,6 +119,49 @@ func (p *Plane) DestroySandbox(ctx context.Context, id berth.SandboxID) error {
 		return berth.Wrap(err, "destroying sandbox "+string(id))
 	}
 	return p.destroyed(ctx, id, nil)
+}
+
+// forgetTime is how long a provider may take to destroy a sandbox that is forgotten
+// if it does not.
+const forgetTime = 10 * time.Second
+
+// ForgetSandbox is DestroySandbox for a sandbox whose provider may be gone for good:
+// where that does not destroy it, it counts as destroyed all the same, for a reason
+// that says what may be left and where. A provider that comes back is swept.
+// Errors: not_found; conflict while its run is live.
+func (p *Plane) ForgetSandbox(ctx context.Context, id berth.SandboxID) error {
+	sb, err := p.Records.FindSandbox(ctx, id)
+	if err != nil || sb.Status == berth.SandboxDestroyed {
+		return err
+	}
+	if err := p.liveRun(ctx, sb.Run, "its sandbox cannot be forgotten"); err != nil {
+		return err
+	}
+	trying, cancel := context.WithTimeout(ctx, forgetTime)
+	defer cancel()
+	err = p.DestroySandbox(trying, id)
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil { // who asked has gone
+		return err
+	}
+	p.Logger.Warn("a sandbox is forgotten that was not destroyed", "sandbox", string(id), "error", err)
+	reason := berth.Reason{Code: berth.ReasonForgotten, Message: "sandbox " + string(id) + " is forgotten; " + whereLeft(sb)}
+	reason.Remediation = "Look there, and remove it by hand; when the provider answers again, the server does so by itself."
+	return p.destroyed(ctx, id, &reason)
+}
+
+// whereLeft says what may be left of a sandbox.
+func whereLeft(sb berth.Sandbox) string {
+	where := "what was made of it may be left at provider " + string(sb.Provider)
+	if sb.Host != "" {
+		where += ", host " + string(sb.Host)
+	}
+	if sb.Ref != "" {
+		where += ", as " + sb.Ref
+	}
+	return where
 }
 
 func (p *Plane) destroyed(ctx context.Context, id berth.SandboxID, reason *berth.Reason) error {

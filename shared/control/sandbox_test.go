@@ -82,3 +82,86 @@ func TestUnknownSandboxesAreNotFound(t *testing.T) {
 	wantCode(t, "StopSandbox", err, berth.CodeNotFound)
 	wantCode(t, "DestroySandbox", p.DestroySandbox(t.Context(), "nobody"), berth.CodeNotFound)
 }
+
+// halfMade records a sandbox of an ended run that did not get ready.
+func (p *plane) halfMade(change func(*berth.Sandbox)) berth.SandboxID {
+	p.t.Helper()
+	id := p.kept(true, "local", "true").ID
+	_, err := p.Records.ChangeSandbox(p.t.Context(), id, func(sb *berth.Sandbox) error {
+		sb.Status, sb.Preserved = berth.SandboxFailed, false
+		change(sb)
+		return nil
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return id
+}
+
+func TestASandboxOfWhichNothingWasMadeIsDestroyedWithoutItsProvider(t *testing.T) {
+	t.Parallel()
+	p := newPlane(t)
+	id := p.halfMade(func(sb *berth.Sandbox) {
+		sb.Ref, sb.Reason = "", &berth.Reason{Code: berth.ReasonUnreachable, Message: "connection refused"}
+	})
+	if err := p.DestroySandbox(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	if sb := p.sandbox(id); sb.Status != berth.SandboxDestroyed || p.provider.Calls("Destroy") != 0 {
+		t.Errorf("it is %s after %d calls of its provider", sb.Status, p.provider.Calls("Destroy"))
+	}
+}
+
+func TestASandboxWhoseProviderIsGoneIsForgottenOnlyByForce(t *testing.T) {
+	t.Parallel()
+	for name, lose := range map[string]func(*plane){
+		"that does not answer": func(p *plane) {
+			away := berth.Errorf(berth.CodeUnavailable, "no answer")
+			p.provider.Fail("Destroy", away, away)
+		},
+		"that is off": func(p *plane) { p.Providers = control.NewProviders() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlane(t)
+			id := p.halfMade(func(sb *berth.Sandbox) { sb.Ref = "box-7" })
+			lose(p)
+			if err := p.DestroySandbox(t.Context(), id); err == nil {
+				t.Error("DestroySandbox() = nil")
+			}
+			if sb := p.sandbox(id); sb.Status != berth.SandboxFailed {
+				t.Errorf("it is %s", sb.Status)
+			}
+			for range 2 {
+				if err := p.ForgetSandbox(t.Context(), id); err != nil {
+					t.Fatal(err)
+				}
+			}
+			sb := p.sandbox(id)
+			if sb.Status != berth.SandboxDestroyed || sb.Reason == nil || sb.Reason.Code != berth.ReasonForgotten {
+				t.Fatalf("the record is %+v", sb)
+			}
+			if !strings.Contains(sb.Reason.Message, "local") || !strings.Contains(sb.Reason.Message, "box-7") {
+				t.Errorf("it does not say what may be left where: %s", sb.Reason.Message)
+			}
+		})
+	}
+}
+
+func TestForceDestroysWhereTheProviderAnswersAndSparesLiveRuns(t *testing.T) {
+	t.Parallel()
+	p := newPlane(t)
+	id := p.kept(true, "local", "true").ID
+	if err := p.ForgetSandbox(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	if sb := p.sandbox(id); sb.Status != berth.SandboxDestroyed || sb.Reason != nil || p.provider.Status(id) != berth.SandboxGone {
+		t.Errorf("the record is %+v, at the provider it is %s", sb, p.provider.Status(id))
+	}
+	live := p.until(p.create(p.request("sleep")), running)
+	wantCode(t, "ForgetSandbox of a live run", p.ForgetSandbox(t.Context(), live.Sandbox), berth.CodeConflict)
+	if err := p.CancelRun(t.Context(), live.ID); err != nil {
+		t.Fatal(err)
+	}
+	p.ended(live.ID)
+}

@@ -171,6 +171,10 @@ func TestTheClientSpeaksEveryRouteOfTheServer(t *testing.T) {
 	_, err = c.Glob(ctx, sandboxA, berth.GlobQuery{Pattern: "*"})
 	must(t, err)
 	must(t, c.DeleteFile(ctx, file))
+	must(t, c.ForgetSandbox(ctx, sandboxA))
+	if sb, err := c.FindSandbox(ctx, sandboxA); err != nil || sb.Reason == nil || sb.Reason.Code != berth.ReasonForgotten {
+		t.Errorf("a sandbox that was forgotten is %+v, %v", sb, err)
+	}
 	must(t, c.DestroySandbox(ctx, sandboxA))
 }
 

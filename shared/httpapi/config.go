@@ -78,6 +78,7 @@ type sandboxPlane interface {
 	StopSandbox(ctx context.Context, id berth.SandboxID) (berth.Sandbox, error)
 	StartSandbox(ctx context.Context, id berth.SandboxID) (berth.Sandbox, error)
 	DestroySandbox(ctx context.Context, id berth.SandboxID) error
+	ForgetSandbox(ctx context.Context, id berth.SandboxID) error
 	OpenShell(ctx context.Context, sb berth.Sandbox, req berth.ShellRequest) (berth.ShellAccess, error)
 	OpenPreview(ctx context.Context, sb berth.Sandbox, req berth.PreviewRequest) (berth.PreviewAccess, error)
 	// Provider serves the file routes.

@@ -97,6 +97,14 @@ func (p *testPlane) DestroySandbox(ctx context.Context, id berth.SandboxID) erro
 	return p.DeleteSandbox(ctx, id)
 }
 
+func (p *testPlane) ForgetSandbox(ctx context.Context, id berth.SandboxID) error {
+	_, err := p.ChangeSandbox(ctx, id, func(sb *berth.Sandbox) error {
+		sb.Status, sb.Reason = berth.SandboxDestroyed, &berth.Reason{Code: berth.ReasonForgotten, Message: "it may be left"}
+		return nil
+	})
+	return err
+}
+
 func (p *testPlane) OpenShell(_ context.Context, sb berth.Sandbox, req berth.ShellRequest) (berth.ShellAccess, error) {
 	access := berth.ShellAccess{Sandbox: sb.ID}
 	if req.Terminal == "ssh" { // stands for a provider that has a command line

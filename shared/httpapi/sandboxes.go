@@ -11,6 +11,12 @@ type SandboxParams struct {
 	ID string `path:"id" doc:"Sandbox id, or its first 6 characters or more when no other begins so" example:"01jd3v6d1b7k2n4p6r8t0v2x4z"`
 }
 
+// ForcedSandboxParams name a sandbox that is to go, whatever its provider says.
+type ForcedSandboxParams struct {
+	SandboxParams
+	Force string `query:"force" doc:"true forgets it where its provider does not destroy it: its reason says then what may be left and where" example:"true"`
+}
+
 // sandbox finds the record. Errors: invalid, not_found, conflict with the candidates.
 func (a *API) sandbox(ctx context.Context, in SandboxParams) (berth.Sandbox, error) {
 	id, err := a.cfg.Records.ResolveSandbox(ctx, in.ID)
@@ -29,7 +35,7 @@ func sandboxOperations() []operation {
 	return []operation{
 		op("list-sandboxes", spec{summary: "List sandboxes", description: "Oldest first."}, (*API).listSandboxes),
 		op("find-sandbox", spec{summary: "Show a sandbox", codes: conflict[:1]}, (*API).findSandbox),
-		op("destroy-sandbox", spec{summary: "Destroy a sandbox", description: "Nothing of it is left. One that a live run uses is a conflict.", codes: conflict}, (*API).destroySandbox),
+		op("destroy-sandbox", spec{summary: "Destroy a sandbox", description: "Nothing of it is left, unless it is forced. One that a live run uses is a conflict.", codes: conflict}, (*API).destroySandbox),
 		op("stop-sandbox", spec{summary: "Stop a sandbox", description: "Ends its commands and keeps its files.", codes: conflict}, (*API).stopSandbox),
 		op("start-sandbox", spec{summary: "Start a stopped sandbox", codes: conflict}, (*API).startSandbox),
 	}
@@ -44,10 +50,18 @@ func (a *API) findSandbox(ctx context.Context, in *SandboxParams) (*body[berth.S
 	return &body[berth.Sandbox]{sb}, err
 }
 
-func (a *API) destroySandbox(ctx context.Context, in *SandboxParams) (*empty, error) {
-	sb, err := a.sandbox(ctx, *in)
+func (a *API) destroySandbox(ctx context.Context, in *ForcedSandboxParams) (*empty, error) {
+	switch in.Force {
+	case "", "true", "false":
+	default:
+		return nil, berth.FieldErrorf(berth.CodeInvalid, "query.force", "must be true or false")
+	}
+	sb, err := a.sandbox(ctx, in.SandboxParams)
 	if err != nil {
 		return nil, err
+	}
+	if in.Force == "true" {
+		return nil, a.cfg.Plane.ForgetSandbox(ctx, sb.ID)
 	}
 	return nil, a.cfg.Plane.DestroySandbox(ctx, sb.ID)
 }
