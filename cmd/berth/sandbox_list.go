@@ -69,6 +69,8 @@ func (a *app) keptText(s berth.Sandbox) string {
 		return "for " + terminal.Span(s.KeepUntil.Sub(a.clock.Now()))
 	case s.Preserved:
 		return "yes"
+	case s.KeptAfterRun && (s.Status == berth.SandboxCreating || s.Status == berth.SandboxReady):
+		return "once its run ends"
 	}
 	return "no"
 }

@@ -89,6 +89,9 @@ type Lifecycle struct {
 	AutoStop       *Duration `json:"auto_stop" doc:"One number and one unit, such as 30m"`
 }
 
+// Keeps reports whether a sandbox outlives the end of its run.
+func (l Lifecycle) Keeps() bool { return l.Preserve || !l.StopOnTerminal }
+
 // DockerOptions are for provider docker alone.
 type DockerOptions struct {
 	ExtraMounts []string `json:"extra_mounts,omitempty" doc:"host:container[:ro]; by the server's allow list"`

@@ -28,10 +28,13 @@ type Sandbox struct {
 	// Workspace is the absolute path, inside the sandbox, that commands start in.
 	Workspace string `json:"workspace"`
 	// Ref is the provider's own name for it: a container id, a VM's name, a pid.
-	Ref       string            `json:"ref,omitempty"`
-	Preserved bool              `json:"preserved"`
-	KeepUntil *time.Time        `json:"keep_until,omitempty"`
-	Labels    map[string]string `json:"labels"`
+	Ref       string     `json:"ref,omitempty"`
+	Preserved bool       `json:"preserved"`
+	KeepUntil *time.Time `json:"keep_until,omitempty"`
+	// KeptAfterRun is true when the end of its run does not destroy it. Preserved and
+	// KeepUntil are only set then.
+	KeptAfterRun bool              `json:"kept_after_run,omitempty"`
+	Labels       map[string]string `json:"labels"`
 	// Hint is the command line that gets a person in.
 	Hint      string    `json:"hint,omitempty"`
 	CreatedAt time.Time `json:"created_at"`

@@ -45,7 +45,7 @@ func (p *Plane) CreateRun(ctx context.Context, id berth.RunID, req berth.RunRequ
 	}
 	_, err = p.Records.CreateRun(ctx, records.Head{ID: id, CreatedBy: createdBy}, def, runner.Plan(def), berth.Sandbox{
 		ID: berth.SandboxID(p.IDs.NewID()), Environment: def.Environment.ID, Provider: def.Environment.Provider,
-		Status: berth.SandboxCreating, Labels: def.Environment.Labels,
+		Status: berth.SandboxCreating, Labels: def.Environment.Labels, KeptAfterRun: def.Environment.Lifecycle.Keeps(),
 	})
 	if err != nil {
 		return "", err

@@ -230,3 +230,33 @@ func TestNudgingASandboxWakesNobodyWhoDoesNotWait(t *testing.T) {
 		t.Errorf("the cancel took %s", took)
 	}
 }
+
+func TestASandboxSaysWhileItsRunLivesWhetherItIsKept(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		lifecycle berth.Lifecycle
+		want      bool
+	}{
+		"destroyed at the end":        {berth.Lifecycle{StopOnTerminal: true}, false},
+		"stopped at the end":          {berth.Lifecycle{Preserve: true, StopOnTerminal: true}, true},
+		"left running at the end":     {berth.Lifecycle{Preserve: true}, true},
+		"left running, but for a day": {berth.Lifecycle{}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlane(t)
+			p.environment("e", func(e *berth.Environment) { e.Lifecycle = tt.lifecycle })
+			req := p.request("sleep", "1000")
+			req.Environment = "e"
+			run := p.until(p.create(req), running)
+			sb, err := p.Records.FindSandbox(t.Context(), run.Sandbox)
+			if err != nil || sb.KeptAfterRun != tt.want || sb.Preserved || sb.KeepUntil != nil {
+				t.Errorf("the sandbox is %+v, %v; want kept after its run: %t", sb, err, tt.want)
+			}
+			if err := p.CancelRun(t.Context(), run.ID); err != nil {
+				t.Fatal(err)
+			}
+			p.ended(run.ID)
+		})
+	}
+}

@@ -130,12 +130,16 @@ func (c *Change) ClaimPooled(ctx context.Context, recipe string) (claimed bool, 
 		if err != nil {
 			return false, rename(err, berth.CodeNotFound, noSandbox(c.Head.Sandbox))
 		}
+		var planned berth.Sandbox
+		if err := decode(unused, &planned); err != nil {
+			return false, err
+		}
 		c.Head.Sandbox = p.Sandbox
 		sb, err := c.Sandbox(ctx)
 		if err != nil {
 			return false, err
 		}
-		sb.Run, sb.UpdatedAt = c.Head.ID, c.store.Clock.Now()
+		sb.Run, sb.UpdatedAt, sb.KeptAfterRun = c.Head.ID, c.store.Clock.Now(), planned.KeptAfterRun
 		c.Write(berth.Write{Item: berth.Item{PK: pkPool, SK: skPool(p.Environment, p.Sandbox), Version: p.version}, Delete: true})
 		c.Write(berth.Write{Item: berth.Item{PK: unused.PK, SK: unused.SK, Version: unused.Version}, Delete: true})
 		return true, nil

@@ -135,6 +135,7 @@ func (b *bench) record(def berth.Definition) berth.RunID {
 	id := berth.RunID(b.ids.NewID())
 	_, err := b.records.CreateRun(b.t.Context(), records.Head{ID: id, CreatedBy: "test"}, def, runner.Plan(def), berth.Sandbox{
 		ID: berth.SandboxID(b.ids.NewID()), Environment: def.Environment.ID, Provider: def.Environment.Provider, Status: berth.SandboxCreating,
+		KeptAfterRun: def.Environment.Lifecycle.Keeps(),
 	})
 	if err != nil {
 		b.t.Fatal(err)

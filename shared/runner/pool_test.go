@@ -21,6 +21,7 @@ func newPools(t *testing.T, size int) pools {
 func (p pools) environment(size int, image string) berth.Environment {
 	return berth.NormalizeEnvironment(berth.Environment{
 		ID: "warm", Provider: p.provider.Kind(), Image: berth.Image{Docker: &image}, Docker: &berth.DockerOptions{PoolSize: size},
+		Lifecycle: berth.Lifecycle{Preserve: true, StopOnTerminal: true},
 	})
 }
 
@@ -88,7 +89,7 @@ func TestAPoolIsFilledAndRunsTakeFromIt(t *testing.T) {
 			t.Errorf("run %s is %s", head.ID, head.Status)
 		}
 		sb, err := p.records.FindSandbox(t.Context(), head.Sandbox)
-		if err != nil || sb.Run != head.ID || sb.Status != berth.SandboxReady {
+		if err != nil || sb.Run != head.ID || sb.Status != berth.SandboxReady || !sb.KeptAfterRun {
 			t.Errorf("sandbox %+v, %v", sb, err)
 		}
 	}
