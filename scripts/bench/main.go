@@ -8,6 +8,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/berth-dev/berth/shared/emulator"
@@ -60,7 +62,10 @@ func main() {
 	flag.StringVar(&p.emulator, "emulator", string(emulator.LocalStack), "of the rows about functions: localstack or ministack")
 	flag.StringVar(&p.only, "only", "", "local, docker, counted, far or functions: only these rows")
 	flag.Parse()
-	missed, err := run(context.Background(), p)
+	// What was begun is also taken away when somebody ends it early.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	missed, err := run(ctx, p)
+	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(2)
@@ -89,7 +94,7 @@ func run(ctx context.Context, p plan) (missed bool, err error) {
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "bench: no docker rows:", err)
 		} else {
-			defer d.close(ctx)
+			defer d.close(context.WithoutCancel(ctx))
 			measures = append(measures, d.rows()...)
 		}
 	}
@@ -110,6 +115,9 @@ func run(ctx context.Context, p plan) (missed bool, err error) {
 	}
 	for _, measure := range measures {
 		r, err := measure(ctx, p, s)
+		if err == nil {
+			err = ctx.Err() // then the row is of no use
+		}
 		if err != nil {
 			return false, fmt.Errorf("%s: %w", r.what, err)
 		}

@@ -44,7 +44,9 @@ func startServer(ctx context.Context, program string) (*server, error) {
 			s.Client, err = client.New(client.Config{BaseURL: found.URL, Token: found.Token})
 			return s, err
 		}
-		time.Sleep(20 * time.Millisecond)
+		if (berth.SystemClock{}).Sleep(ctx, 20*time.Millisecond) != nil {
+			break
+		}
 	}
 	s.stop()
 	return nil, fmt.Errorf("%s serve did not answer", program)
