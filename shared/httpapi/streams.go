@@ -14,9 +14,9 @@ func streamOperations() []operation {
 	return []operation{
 		op("open-shell", spec{
 			summary: "Open a way to a shell",
-			description: "Answers a command line to run where the provider has one. Otherwise a ticket, for one shell within a minute: " +
+			description: "Answers a ticket, for one shell with the environment's variables, within a minute: " +
 				"a WebSocket of the protocol berth-stream-1 to its url, with the ticket's value in the header Berth-Ticket and, when there is a fingerprint, trusting that certificate alone. " +
-				"Whoever has the answer is let in.",
+				"Where no stream reaches the sandbox and the provider has a command line, it is that; its shell has none of the variables. Whoever has the answer is let in.",
 			takes: berth.ShellRequest{}, optional: true, example: map[string]any{"terminal": "xterm-256color", "window": map[string]any{"columns": 120, "rows": 40}},
 			codes: codes,
 		}, (*API).openShell),
