@@ -36,6 +36,11 @@ func TestHelpOfTheMainCommands(t *testing.T) {
 	}
 }
 
+func TestTheHelpOfSandboxRmNamesTheFoldersThatStay(t *testing.T) {
+	t.Parallel()
+	mustContain(t, "help", strings.Join(strings.Fields(newCLI(t, "").ok("sandbox", "rm", "--help").stdout), " "), "providers local and ssh leaves its folder")
+}
+
 // walk visits every command that people can see.
 func walk(cmd *cobra.Command, visit func(*cobra.Command)) {
 	for _, sub := range cmd.Commands() {

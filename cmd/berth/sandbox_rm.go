@@ -15,8 +15,9 @@ func sandboxRemoveCommand(a *app) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use: "rm SANDBOX...", Short: "Destroy sandboxes",
-		Long: `Destroy sandboxes with everything in them. One of the provider local leaves its
-folder as it is. One that a live run uses is a conflict: cancel the run.
+		Long: `Destroy sandboxes with everything in them. One of the providers local and
+ssh leaves its folder as it is: it is yours. One that a live run uses is a
+conflict: cancel the run.
 
 A sandbox whose provider does not answer is kept in the list, for it may be there.
 Where the provider is gone for good, --force forgets the sandbox and says what may
