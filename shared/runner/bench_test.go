@@ -5,6 +5,8 @@ import (
 	"context"
 	"log/slog"
 	"path/filepath"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -54,8 +56,10 @@ type process struct {
 	records *records.Store
 	runner  *runner.Runner
 	machine *asl.Interpreter
-	path    []string
 	closed  bool
+
+	mu   sync.Mutex // guards path
+	path []string
 }
 
 type option func(*runner.Runner, map[string]asl.Task)
@@ -99,6 +103,8 @@ func (b *bench) open(table berth.Table, options ...option) *process {
 		Definition: definition, Tasks: tasks, Table: table, Clock: b.clock, IDs: b.ids, Logger: slog.New(slog.DiscardHandler),
 		Entered: func(id berth.ExecutionID, state string) {
 			if len(options) == 0 { // the path is of interest where one run is alone
+				p.mu.Lock()
+				defer p.mu.Unlock()
 				p.path = append(p.path, state)
 			}
 		},
@@ -109,6 +115,13 @@ func (b *bench) open(table berth.Table, options ...option) *process {
 	p.runner.Orchestrator = p.machine
 	b.t.Cleanup(func() { p.close(b.t) })
 	return p
+}
+
+// walked is the path of the run that is alone here.
+func (p *process) walked() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.path)
 }
 
 func (p *process) close(t testing.TB) {

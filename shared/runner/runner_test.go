@@ -44,7 +44,7 @@ func TestARunGoesFromAdmissionToTheEndOfItsSandbox(t *testing.T) {
 		"Admit", "IsThereRoom", "Provision", "IsItReady", "Advance", "IsThereMore", "Start", "Follow", "HasItEnded",
 		"Advance", "IsThereMore", "Teardown", "Finish",
 	}
-	if diff := cmp.Diff(path, b.path); diff != "" {
+	if diff := cmp.Diff(path, b.walked()); diff != "" {
 		t.Errorf("states (-want +got):\n%s", diff)
 	}
 	cmd, err := b.records.FindCommand(t.Context(), run.Sandbox, "stage-01-command")

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
-	"github.com/berth-dev/berth/shared/records"
 	"github.com/berth-dev/berth/shared/runner"
 	"github.com/berth-dev/berth/shared/runner/asl"
 	"github.com/berth-dev/berth/shared/runner/runnertest"
@@ -143,28 +142,31 @@ func TestAnOutageIsWaitedForOnceASandboxMayBeThere(t *testing.T) {
 	}
 }
 
-func TestCancelDoesNotWaitForAProviderThatIsAway(t *testing.T) {
+func TestTriesAreSecondsApartSoThatACancelIsSeenSoon(t *testing.T) {
 	t.Parallel()
-	clock := runnertest.NewManualClock()
-	b, p := withReach(t, clock, forEver)
-	id := b.create(definition("true"))
-	b.until(id, "waiting", func(h records.Head) bool { return h.Unanswered != nil })
+	b, p := withReach(t, berth.SystemClock{}, forEver)
+	id := b.record(definition("true"))
+	s := runner.State{Run: id}
+	var err error
+	if s, err = b.runner.Admit(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		if s, err = b.runner.Provision(t.Context(), s); err != nil || s.Next != runner.NextWait || s.WaitSeconds < 1 || s.WaitSeconds > 2 {
+			t.Fatalf("Provision() = %+v, %v, want a wait of 1 or 2 s", s, err)
+		}
+	}
 	if err := b.runner.Cancel(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
-	stop := make(chan struct{})
-	defer close(stop)
-	begun := clock.Now()
-	go func() {
-		for clock.Now().Sub(begun) < 2*time.Second { // as long as one wait
-			select {
-			case <-clock.Sleeper():
-				clock.Advance(time.Second)
-			case <-stop:
-				return
-			}
+	if s, err = b.runner.Provision(t.Context(), s); err != nil || s.Next != runner.NextTeardown || p.tries() != 5 {
+		t.Fatalf("Provision() of a cancelled run = %+v, %v after %d tries", s, err, p.tries())
+	}
+	for _, task := range []func(context.Context, runner.State) (runner.State, error){b.runner.Teardown, b.runner.Finish} {
+		if s, err = task(t.Context(), s); err != nil {
+			t.Fatal(err)
 		}
-	}()
+	}
 	run := b.ended(id)
 	if sb := b.sandboxOf(run); run.Status != berth.RunCancelled || sb.Status != berth.SandboxDestroyed || p.Calls("Destroy") != 0 {
 		t.Errorf("run ended %s, its sandbox %s after %d calls of Destroy", run.Status, sb.Status, p.Calls("Destroy"))
