@@ -132,7 +132,7 @@ func TestTheCallBackSaysWhatOfAJoinIsWrong(t *testing.T) {
 	}
 }
 
-func TestTheCallBackPassesOnWhatTheAgentSaysToDo(t *testing.T) {
+func TestTheCallBackPassesOnTheRemedyOfTheAgent(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		status                     int
