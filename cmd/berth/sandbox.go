@@ -51,7 +51,10 @@ func findSandbox(ctx context.Context, c *client.Client, arg string) (berth.Sandb
 	case run.Sandbox == "":
 		return sandbox, noSandbox(run)
 	}
-	return c.FindSandbox(ctx, run.Sandbox)
+	if sandbox, err = c.FindSandbox(ctx, run.Sandbox); berth.CodeOf(err) == berth.CodeNotFound {
+		return inPlaceOf(ctx, c, berth.Sandbox{ID: run.Sandbox, Run: run.ID}, err)
+	}
+	return sandbox, err
 }
 
 func noSandbox(run berth.Run) error {

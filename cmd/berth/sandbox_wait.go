@@ -84,10 +84,28 @@ func (a *app) untilMade(ctx context.Context, c *client.Client, view *terminal.Vi
 		if err := a.clock.Sleep(ctx, look); err != nil {
 			return sandbox, err
 		}
-		var err error
-		if sandbox, err = c.FindSandbox(ctx, sandbox.ID); err != nil {
+		now, err := c.FindSandbox(ctx, sandbox.ID)
+		if berth.CodeOf(err) == berth.CodeNotFound {
+			now, err = inPlaceOf(ctx, c, sandbox, err)
+		}
+		if err != nil {
 			return sandbox, err
 		}
+		sandbox = now
 	}
 	return sandbox, nil
+}
+
+// inPlaceOf is the sandbox that a run has by now instead of the planned one, whose
+// record is missing: the run took one of the pool. Where it took none, missing says
+// so.
+func inPlaceOf(ctx context.Context, c *client.Client, planned berth.Sandbox, missing error) (berth.Sandbox, error) {
+	run, err := c.FindRun(ctx, planned.Run)
+	switch {
+	case err != nil:
+		return planned, err
+	case run.Sandbox == "" || run.Sandbox == planned.ID:
+		return planned, missing
+	}
+	return c.FindSandbox(ctx, run.Sandbox)
 }

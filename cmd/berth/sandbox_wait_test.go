@@ -65,6 +65,34 @@ func TestASandboxThatIsBeingMadeIsWaitedForByWhoWantsIntoIt(t *testing.T) {
 	}
 }
 
+func TestWhoWaitsForASandboxGetsTheOneOfThePoolThatItsRunTakesInstead(t *testing.T) {
+	t.Parallel()
+	const pooled = berth.SandboxID("01k5m3v9x2qp00000000000000")
+	var f *fake
+	f, c := making(t, func(s *berth.Sandbox) { // as a claim does: the planned one leaves no record
+		s.ID, s.Status = pooled, berth.SandboxReady
+		f.runs[0].run.Sandbox = pooled
+	})
+	run := f.sandboxes[0].Run
+	f.runs = append(f.runs, &fakeRun{run: berth.Run{ID: run, Status: berth.RunRunning, Sandbox: fakeSandbox}})
+	if r := c.run("exec", string(run), "-n", "-c", "seven"); r.status != 7 || r.stdout == "" {
+		t.Errorf("berth exec = %d with %q, want 7; stderr:\n%s", r.status, r.stdout, r.stderr)
+	}
+}
+
+func TestASandboxThatVanishesWhileItIsWaitedForIsNotFound(t *testing.T) {
+	t.Parallel()
+	var f *fake
+	f, c := making(t, func(*berth.Sandbox) { f.sandboxes = nil })
+	run := f.sandboxes[0].Run
+	f.runs = append(f.runs, &fakeRun{run: berth.Run{ID: run, Status: berth.RunRunning, Sandbox: fakeSandbox}})
+	r := c.run("cp", string(run)+":result.txt", "-")
+	if r.status == 0 {
+		t.Error("berth cp = 0")
+	}
+	mustContain(t, "stderr", r.stderr, "not_found: sandbox "+string(fakeSandbox)+" does not exist")
+}
+
 func TestWaitingForASandboxSaysThatItsProviderIsAwayAndWhyItWasNotMade(t *testing.T) {
 	t.Parallel()
 	f, c := making(t, func(s *berth.Sandbox) {
