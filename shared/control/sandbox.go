@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
@@ -108,27 +109,43 @@ func (p *Plane) DestroySandbox(ctx context.Context, id berth.SandboxID) error {
 	if err := p.liveRun(ctx, sb.Run, "its sandbox cannot be destroyed"); err != nil {
 		return err
 	}
+	if err := p.destroyMade(ctx, sb); err != nil {
+		return err
+	}
+	return p.destroyed(ctx, id, unmadeReason(sb))
+}
+
+// destroyMade has the provider destroy what was made of a sandbox, if anything was.
+// Its errors are the provider's.
+func (p *Plane) destroyMade(ctx context.Context, sb berth.Sandbox) error {
 	if sb.Unmade() {
-		return p.destroyed(ctx, id, sb.Reason)
+		return nil
 	}
 	provider, ref, err := p.providerOf(sb)
 	if err != nil {
 		return err
 	}
-	if err := provider.Destroy(ctx, ref); err != nil {
-		return berth.Wrap(err, "destroying sandbox "+string(id))
+	return berth.Wrap(provider.Destroy(ctx, ref), "destroying sandbox "+string(sb.ID))
+}
+
+// unmadeReason is why nothing was made of a sandbox; nil when something was.
+func unmadeReason(sb berth.Sandbox) *berth.Reason {
+	if sb.Unmade() {
+		return sb.Reason
 	}
-	return p.destroyed(ctx, id, nil)
+	return nil
 }
 
 // forgetTime is how long a provider may take to destroy a sandbox that is forgotten
-// if it does not.
-const forgetTime = 10 * time.Second
+// if it does not: what is healthy but slow is to have enough, and gateways before the
+// server give up after 29 s.
+const forgetTime = 20 * time.Second
 
 // ForgetSandbox is DestroySandbox for a sandbox whose provider may be gone for good:
-// where that does not destroy it, it counts as destroyed all the same, for a reason
-// that says what may be left and where. A provider that comes back is swept.
-// Errors: not_found; conflict while its run is live.
+// where that does not answer or cannot be used, the sandbox counts as destroyed all
+// the same, for a reason that says what may be left and where. A provider that comes
+// back is swept. Errors: not_found; conflict while its run is live or its provider
+// does something else with it.
 func (p *Plane) ForgetSandbox(ctx context.Context, id berth.SandboxID) error {
 	sb, err := p.Records.FindSandbox(ctx, id)
 	if err != nil || sb.Status == berth.SandboxDestroyed {
@@ -139,17 +156,36 @@ func (p *Plane) ForgetSandbox(ctx context.Context, id berth.SandboxID) error {
 	}
 	trying, cancel := context.WithTimeout(ctx, forgetTime)
 	defer cancel()
-	err = p.DestroySandbox(trying, id)
-	if err == nil {
-		return nil
+	err = p.destroyMade(trying, sb)
+	switch {
+	case err == nil:
+		return p.destroyed(ctx, id, unmadeReason(sb))
+	case ctx.Err() != nil: // who asked has gone
+		return err
 	}
-	if ctx.Err() != nil { // who asked has gone
+	why := "its provider could not be used"
+	switch {
+	case trying.Err() != nil:
+		why = fmt.Sprintf("its provider was not done after %s", forgetTime)
+	case !unusable(berth.CodeOf(err)):
 		return err
 	}
 	p.Logger.Warn("a sandbox is forgotten that was not destroyed", "sandbox", string(id), "error", err)
-	reason := berth.Reason{Code: berth.ReasonForgotten, Message: "sandbox " + string(id) + " is forgotten; " + whereLeft(sb)}
+	reason := berth.Reason{Code: berth.ReasonForgotten, Message: "sandbox " + string(id) + " is forgotten: " + why + "; " + whereLeft(sb)}
 	reason.Remediation = "Look there, and remove it by hand; when the provider answers again, the server does so by itself."
 	return p.destroyed(ctx, id, &reason)
+}
+
+// unusable reports whether a provider's error says that it may be gone for good,
+// and not that it is well and refuses. Invalid is for what it is reached with, such
+// as a key or a host key that does not fit any more.
+func unusable(code berth.Code) bool {
+	switch code {
+	case berth.CodeUnavailable, berth.CodeTimedOut, berth.CodeRateLimited, berth.CodeInternal,
+		berth.CodeUnsupported, berth.CodeUnauthenticated, berth.CodeForbidden, berth.CodeInvalid:
+		return true
+	}
+	return false
 }
 
 // whereLeft says what may be left of a sandbox.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/control"
@@ -146,6 +147,67 @@ func TestASandboxWhoseProviderIsGoneIsForgottenOnlyByForce(t *testing.T) {
 			}
 		})
 	}
+}
+
+// stopping is a provider that is busy with the sandbox, and tells how much time it
+// was given.
+type stopping struct {
+	berth.Provider
+	given *time.Duration
+}
+
+func (s stopping) Destroy(ctx context.Context, _ berth.SandboxRef) error {
+	end, _ := ctx.Deadline()
+	*s.given = time.Until(end)
+	return berth.Errorf(berth.CodeConflict, "it is being stopped")
+}
+
+func TestASandboxIsNotForgottenForWhatPassesOrIsNoFaultOfItsProvider(t *testing.T) {
+	t.Parallel()
+	var given time.Duration
+	for name, tt := range map[string]struct {
+		hinder func(*plane)
+		want   berth.Code
+	}{
+		"a conflict at the provider, which has long enough": {
+			func(p *plane) { p.Providers = control.NewProviders(stopping{p.provider, &given}) }, berth.CodeConflict,
+		},
+		"a table that does not take the record": {
+			func(p *plane) {
+				store := *p.Records
+				store.Table = &busyOnce{Table: store.Table}
+				p.Records = &store
+			}, berth.CodeUnavailable,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlane(t)
+			id := p.halfMade(func(sb *berth.Sandbox) { sb.Ref = "box-7" })
+			tt.hinder(p)
+			wantCode(t, "ForgetSandbox", p.ForgetSandbox(t.Context(), id), tt.want)
+			if sb := p.sandbox(id); sb.Status != berth.SandboxFailed {
+				t.Errorf("it is %s, %+v", sb.Status, sb.Reason)
+			}
+			if tt.want == berth.CodeConflict && (given < 15*time.Second || given > 25*time.Second) {
+				t.Errorf("the provider had %s", given)
+			}
+		})
+	}
+}
+
+// busyOnce is a table that fails the first write and takes the ones after it.
+type busyOnce struct {
+	berth.Table
+	failed bool
+}
+
+func (t *busyOnce) Put(ctx context.Context, item berth.Item) (int64, error) {
+	if !t.failed {
+		t.failed = true
+		return 0, berth.Errorf(berth.CodeUnavailable, "the table does not answer")
+	}
+	return t.Table.Put(ctx, item)
 }
 
 func TestForceDestroysWhereTheProviderAnswersAndSparesLiveRuns(t *testing.T) {
