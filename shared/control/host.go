@@ -66,22 +66,25 @@ func (p *Plane) BeatHost(ctx context.Context, id berth.HostID, beat berth.Heartb
 	if err := berth.Invalid(berth.ValidateHeartbeat(beat)); err != nil {
 		return err
 	}
-	url := plainURL(beat.PublicURL)
-	_, err := p.Records.ChangeHost(ctx, id, func(h *records.StoredHost) error {
-		if url != "" && url != h.PublicURL { // it seldom is: the others cost a query
-			hosts, err := p.Records.AllHosts(ctx)
-			if err != nil {
-				return err
-			}
-			if other := usedBy(hosts, id, url); other != "" {
-				p.Logger.Warn("a host says a public URL that another has: browsers reach no previews there", "host", string(id), "public_url", url, "other", string(other))
-				url = ""
-			}
+	said, news := plainURL(beat.PublicURL), false
+	h, err := p.Records.ChangeHost(ctx, id, func(h *records.StoredHost) error {
+		other, err := p.takenBy(ctx, *h, said)
+		if err != nil {
+			return err
 		}
+		own, taken := said, ""
+		if other != "" {
+			own, taken = "", said
+		}
+		news = other != "" && (other != h.TakenBy || taken != h.TakenURL)
 		now := p.Clock.Now()
-		h.HostCapacity, h.Host.Version, h.PublicURL, h.SeenAt = beat.HostCapacity, beat.Version, url, &now
+		h.HostCapacity, h.Host.Version, h.PublicURL, h.SeenAt = beat.HostCapacity, beat.Version, own, &now
+		h.TakenURL, h.TakenBy = taken, other
 		return nil
 	})
+	if err == nil && news { // and not with every heartbeat
+		p.Logger.Warn("a host says a public URL that another has: browsers reach no previews there", "host", string(id), "public_url", said, "other", string(h.TakenBy))
+	}
 	return err
 }
 

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"context"
 	"slices"
 
 	"github.com/berth-dev/berth/shared/berth"
@@ -25,4 +26,24 @@ func usedBy(hosts []records.StoredHost, id berth.HostID, url string) berth.HostI
 		return ""
 	}
 	return hosts[i].ID
+}
+
+// takenBy is the host that has the public URL that h says in a heartbeat; empty for
+// none. It seldom changes: only then are all hosts looked at.
+func (p *Plane) takenBy(ctx context.Context, h records.StoredHost, url string) (berth.HostID, error) {
+	if url == "" || url == h.PublicURL {
+		return "", nil
+	}
+	if h.TakenBy != "" && h.TakenURL == url {
+		other, err := p.Records.FindHost(ctx, h.TakenBy)
+		switch {
+		case berth.CodeOf(err) == berth.CodeNotFound: // removed: it may be free
+		case err != nil:
+			return "", err
+		case usedBy([]records.StoredHost{other}, h.ID, url) != "":
+			return other.ID, nil
+		}
+	}
+	hosts, err := p.Records.AllHosts(ctx)
+	return usedBy(hosts, h.ID, url), err
 }

@@ -20,6 +20,9 @@ type StoredHost struct {
 	JoinExpiresAt time.Time `json:"join_expires_at"`
 	// ClaimedUntil is how long a join that is being made keeps others out.
 	ClaimedUntil *time.Time `json:"claimed_until,omitempty"`
+	// TakenURL is the public URL that the host says it has while TakenBy has it.
+	TakenURL string       `json:"taken_url,omitempty"`
+	TakenBy  berth.HostID `json:"taken_by,omitempty"`
 
 	Version int64 `json:"-"`
 }
