@@ -158,7 +158,7 @@ func TestEveryCheckIsInEveryReportAndNamesItsProblem(t *testing.T) {
 			if c.set != nil {
 				c.set(p)
 			}
-			report, err := p.Preflight(t.Context(), c.req(p))
+			report, err := p.Preflight(t.Context(), c.req(p), true)
 			if err != nil {
 				t.Fatal(err)
 			}

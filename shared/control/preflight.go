@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"errors"
+	"reflect"
 	"strings"
 	"time"
 
@@ -30,8 +31,10 @@ var checkOrder = []string{
 
 // Preflight says what would become of a request without starting anything: every
 // check of the report is there, whatever is wrong. An error is only returned
-// when the server itself cannot tell.
-func (p *Plane) Preflight(ctx context.Context, req berth.RunRequest) (berth.Preflight, error) {
+// when the server itself cannot tell. Who mayRun has machines of the request's own
+// asked too; for others the server connects to no machine but those of environments
+// that are stored.
+func (p *Plane) Preflight(ctx context.Context, req berth.RunRequest, mayRun bool) (berth.Preflight, error) {
 	def, err := p.resolve(ctx, req)
 	if err != nil {
 		return unresolved(err)
@@ -61,7 +64,13 @@ func (p *Plane) Preflight(ctx context.Context, req berth.RunRequest) (berth.Pref
 			Remediation: "Set them: berth secret set NAME",
 		}
 	}
-	r[checkReachable] = p.reach(ctx, def.Environment)
+	mayAsk := mayRun
+	if !mayAsk {
+		if mayAsk, err = p.namesStored(ctx, def.Environment); err != nil {
+			return berth.Preflight{}, err
+		}
+	}
+	r[checkReachable] = p.reach(ctx, def.Environment, mayAsk)
 	return r.preflight(&def, def.EnvironmentFrom), nil
 }
 
@@ -70,8 +79,8 @@ const reachTime = 5 * time.Second
 
 // reach asks the provider about a sandbox that cannot exist; one with hosts is
 // asked where such a sandbox would be, and one of other people's machines asks the
-// machine.
-func (p *Plane) reach(ctx context.Context, e berth.Environment) berth.Check {
+// machine, if that may be.
+func (p *Plane) reach(ctx context.Context, e berth.Environment, mayAsk bool) berth.Check {
 	ctx, cancel := context.WithTimeout(ctx, reachTime)
 	defer cancel()
 	kind := e.Provider
@@ -92,6 +101,11 @@ func (p *Plane) reach(ctx context.Context, e berth.Environment) berth.Check {
 		if code := berth.CodeOf(err); code == berth.CodeUnavailable || code == berth.CodeUnsupported {
 			return failed(err.Error(), err)
 		}
+	case asks && !mayAsk:
+		return berth.Check{
+			Status: berth.CheckWarning, Summary: "no host was asked: that needs a key with the scope " + string(berth.ScopeRun),
+			Remediation: "Use such a key, or an environment as it is stored on the server.",
+		}
 	case asks:
 		said, asked, askErr := asker.Ask(ctx, e)
 		switch {
@@ -110,6 +124,20 @@ func (p *Plane) reach(ctx context.Context, e berth.Environment) berth.Check {
 	return berth.Check{Status: berth.CheckPass, Summary: "provider " + string(kind) + " answers"}
 }
 
+// namesStored reports whether the machine that e names is the one that the stored
+// environment of its id names, reached in the same way.
+func (p *Plane) namesStored(ctx context.Context, e berth.Environment) (bool, error) {
+	stored, err := p.FindEnvironment(ctx, e.ID)
+	if berth.CodeOf(err) == berth.CodeNotFound {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	asStored := berth.NormalizeEnvironment(stored.Environment)
+	return e.Provider == asStored.Provider && reflect.DeepEqual(e.SSH, asStored.SSH), nil
+}
+
 // CheckEnvironment is Preflight of an environment alone. That a local one needs
 // a directory from its run is no error of it. Error: not_found.
 func (p *Plane) CheckEnvironment(ctx context.Context, id berth.EnvironmentID) (berth.Preflight, error) {
@@ -122,7 +150,7 @@ func (p *Plane) CheckEnvironment(ctx context.Context, id berth.EnvironmentID) (b
 	if byRun {
 		req.Target = &berth.Target{Kind: berth.TargetFolder, Path: "/"}
 	}
-	report, err := p.Preflight(ctx, req)
+	report, err := p.Preflight(ctx, req, false)
 	if err != nil || !byRun {
 		report.Target = nil
 		return report, err

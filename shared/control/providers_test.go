@@ -22,7 +22,7 @@ func TestAProviderThatCouldNotBeSwitchedOnSaysWhyToWhoeverNeedsIt(t *testing.T) 
 	if _, err := p.CreateEnvironment(t.Context(), berth.Environment{ID: "far", Provider: berth.ProviderDaytona}); err != nil {
 		t.Fatal(err)
 	}
-	report, err := p.Preflight(t.Context(), berth.RunRequest{Environment: "far", Command: []string{"true"}})
+	report, err := p.Preflight(t.Context(), berth.RunRequest{Environment: "far", Command: []string{"true"}}, true)
 	if err != nil || report.OK {
 		t.Fatalf("Preflight: OK %t, %v", report.OK, err)
 	}

@@ -156,7 +156,7 @@ func TestAPreflightSaysWhatAFolderOfAHostHoldsAtTheStart(t *testing.T) {
 		"no code":    {berth.Target{Kind: berth.TargetNone}, "the run begins in /srv/work of the host, with the files that are there"},
 		"a git repo": {berth.Target{Kind: berth.TargetGit, Origin: "https://example.com/o/r"}, "code comes from https://example.com/o/r; /srv/work must be empty, or a clone of it without changes"},
 	} {
-		report, err := p.Preflight(t.Context(), berth.RunRequest{Environment: "ci", Command: []string{"true"}, Target: &test.target})
+		report, err := p.Preflight(t.Context(), berth.RunRequest{Environment: "ci", Command: []string{"true"}, Target: &test.target}, true)
 		if err != nil {
 			t.Fatal(err)
 		}

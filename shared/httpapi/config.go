@@ -59,7 +59,7 @@ type Plane interface {
 
 type runPlane interface {
 	CreateRun(ctx context.Context, id berth.RunID, req berth.RunRequest, createdBy string) (berth.RunID, error)
-	Preflight(ctx context.Context, req berth.RunRequest) (berth.Preflight, error)
+	Preflight(ctx context.Context, req berth.RunRequest, mayRun bool) (berth.Preflight, error)
 	CancelRun(ctx context.Context, id berth.RunID) error
 	DeleteRun(ctx context.Context, id berth.RunID) error
 }

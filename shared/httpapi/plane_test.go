@@ -33,9 +33,11 @@ type testPlane struct {
 	input    []byte
 	files    map[string]testFile
 
-	createRun     func(ctx context.Context, req berth.RunRequest) (berth.RunID, error)
-	commandOutput func(ctx context.Context, offset int64, limit int, wait time.Duration) (berth.OutputReply, error)
-	startCommand  func(req berth.CommandRequest) error
+	createRun        func(ctx context.Context, req berth.RunRequest) (berth.RunID, error)
+	preflight        func(ctx context.Context, req berth.RunRequest, mayRun bool) (berth.Preflight, error)
+	checkEnvironment func(ctx context.Context, id berth.EnvironmentID) (berth.Preflight, error)
+	commandOutput    func(ctx context.Context, offset int64, limit int, wait time.Duration) (berth.OutputReply, error)
+	startCommand     func(req berth.CommandRequest) error
 	// gate, if set, holds up writes of files until it is closed.
 	gate chan struct{}
 }
@@ -67,11 +69,17 @@ func (p *testPlane) CreateRun(ctx context.Context, id berth.RunID, req berth.Run
 	return id, err
 }
 
-func (p *testPlane) Preflight(context.Context, berth.RunRequest) (berth.Preflight, error) {
+func (p *testPlane) Preflight(ctx context.Context, req berth.RunRequest, mayRun bool) (berth.Preflight, error) {
+	if p.preflight != nil {
+		return p.preflight(ctx, req, mayRun)
+	}
 	return berth.Preflight{OK: true, Checks: []berth.Check{{Name: "environment", Status: berth.CheckPass, Summary: "fine"}}}, nil
 }
 
 func (p *testPlane) CheckEnvironment(ctx context.Context, id berth.EnvironmentID) (berth.Preflight, error) {
+	if p.checkEnvironment != nil {
+		return p.checkEnvironment(ctx, id)
+	}
 	e, err := p.FindEnvironment(ctx, id)
 	return berth.Preflight{OK: err == nil, Environment: &e.Environment}, err
 }

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"slices"
 
 	"github.com/berth-dev/berth/shared/berth"
 )
@@ -75,7 +76,8 @@ func (a *API) preflightRun(ctx context.Context, _ *empty) (*body[berth.Preflight
 	if _, err := readJSON(ctx, &req); err != nil {
 		return nil, err
 	}
-	report, err := a.cfg.Plane.Preflight(ctx, req)
+	mayRun := slices.Contains(exchangeOf(ctx).principal.Scopes, berth.ScopeRun)
+	report, err := a.cfg.Plane.Preflight(ctx, req, mayRun)
 	return &body[berth.Preflight]{report}, err
 }
 
