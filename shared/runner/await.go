@@ -38,6 +38,9 @@ func (r *Runner) AwaitOutput(ctx context.Context, in Await) error {
 		return err
 	}
 	sb, provider, err := r.sandboxOf(ctx, head)
+	if isOff(err) {
+		return r.Orchestrator.Answer(ctx, in.Token, answered) // Follow says so
+	}
 	if err != nil {
 		return err
 	}

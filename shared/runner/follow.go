@@ -33,13 +33,19 @@ func (r *Runner) Follow(ctx context.Context, s State) (State, error) {
 	if err != nil {
 		return s, err
 	}
+	if head.Unstarted == s.Stage && !stage.Status.Ended() && !ending(head) {
+		return r.startAgain(ctx, s)
+	}
 	if stage.Status != berth.StageRunning {
 		return s.to(NextAdvance), nil
 	}
-	if head.Unstarted == s.Stage && !ending(head) {
-		return r.startAgain(ctx, s)
-	}
 	sb, provider, err := r.sandboxOf(ctx, head)
+	if isOff(err) {
+		return r.followOff(ctx, s, err)
+	}
+	if err == nil {
+		err = r.tellOn(ctx, head)
+	}
 	if err != nil {
 		return s, err
 	}

@@ -29,6 +29,12 @@ func (r *Runner) Start(ctx context.Context, s State) (State, error) {
 		return s.to(NextFollow), nil
 	}
 	sb, provider, err := r.sandboxOf(ctx, head)
+	if isOff(err) {
+		return r.startOff(ctx, s, err)
+	}
+	if err == nil {
+		err = r.tellOn(ctx, head)
+	}
 	if err != nil {
 		return s, err
 	}
