@@ -9,8 +9,6 @@ import (
 	"os/exec"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"github.com/berth-dev/berth/shared/berth"
 )
 
@@ -28,9 +26,10 @@ type Found struct {
 }
 
 const (
-	startLimit = 20 * time.Second      // for a server to answer after its start
-	startPoll  = 10 * time.Millisecond // between looks
-	probeLimit = 2 * time.Second       // for a health check
+	startLimit = 20 * time.Second       // for a server to answer after its start
+	turnLimit  = stopLimit + startLimit // for others to stop one or start one first
+	startPoll  = 10 * time.Millisecond  // between looks
+	probeLimit = 2 * time.Second        // for a health check
 )
 
 // Find returns the running server of a data folder, or not_found.
@@ -65,13 +64,13 @@ func Connect(ctx context.Context, dataDir string, command []string) (Found, erro
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
 		return Found{}, unusableDataDir(dataDir, err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, startLimit)
-	defer cancel()
-	lock := flock.New(paths{dataDir}.startLock(), flock.SetPermissions(0o600))
-	if _, err := lock.TryLockContext(ctx, startPoll); err != nil {
-		return Found{}, unusableDataDir(dataDir, err)
+	lock, err := paths{dataDir}.claimStart(ctx, turnLimit)
+	if err != nil {
+		return Found{}, err
 	}
 	defer lock.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
 	// Whoever held the lock before may have started one.
 	if found, err := Find(ctx, dataDir); berth.CodeOf(err) != berth.CodeNotFound {
 		return found, err

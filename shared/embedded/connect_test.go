@@ -99,6 +99,37 @@ func TestASecondServerOnADataFolderIsRefusedAndNamesTheFirst(t *testing.T) {
 	}
 }
 
+func TestAFolderThatSomebodyOnlyLooksAtIsNoOtherServers(t *testing.T) {
+	t.Parallel()
+	p, _ := dataDir(t, "http://127.0.0.1:4242")
+	looked, err := p.claim()
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(3*claimPoll, func() { _ = looked.Unlock() })
+	lock, err := p.claimWithin(30 * time.Second) // and not claimLimit, for slow machines
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := lock.Unlock(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWhoWaitsTooLongForTheTurnOfAnotherIsNotToldThatTheFolderIsBad(t *testing.T) {
+	t.Parallel()
+	p, _ := dataDir(t, "http://127.0.0.1:1")
+	other, err := p.claimStart(t.Context(), 30*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Unlock()
+	_, err = p.claimStart(t.Context(), 5*startPoll)
+	if berth.CodeOf(err) != berth.CodeUnavailable || !strings.Contains(err.Error(), "another process starts or stops the server") {
+		t.Errorf("claimStart = %v, want unavailable for another process", err)
+	}
+}
+
 func TestConnectReportsWhyAServerDidNotStart(t *testing.T) {
 	_, err := Connect(t.Context(), t.TempDir()+"/data", []string{"/bin/sh", "-c", "echo no room for it >&2; exit 3"})
 	if berth.CodeOf(err) != berth.CodeUnavailable {

@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,18 +25,32 @@ type ServerFile struct {
 	Left string `json:"left,omitempty"`
 }
 
+const (
+	// claimLimit is how long a folder has to be another's to count as such: who only
+	// looks whether it is free has it for a moment.
+	claimLimit = 200 * time.Millisecond
+	claimPoll  = 10 * time.Millisecond
+)
+
 // claim takes the data folder for this process, for as long as it lives.
-func (p paths) claim() (*flock.Flock, error) {
+func (p paths) claim() (*flock.Flock, error) { return p.claimWithin(claimLimit) }
+
+func (p paths) claimWithin(limit time.Duration) (*flock.Flock, error) {
 	if err := os.MkdirAll(p.dir, 0o700); err != nil {
 		return nil, unusableDataDir(p.dir, err)
 	}
 	lock := flock.New(p.lock(), flock.SetPermissions(0o600))
-	held, err := lock.TryLock()
-	if err != nil {
-		return nil, unusableDataDir(p.dir, err)
-	}
-	if held {
-		return lock, nil
+	for end := time.Now().Add(limit); ; time.Sleep(claimPoll) {
+		held, err := lock.TryLock()
+		if err != nil {
+			return nil, unusableDataDir(p.dir, err)
+		}
+		if held {
+			return lock, nil
+		}
+		if time.Now().After(end) {
+			break
+		}
 	}
 	message := fmt.Sprintf("another server uses the data folder %s", p.dir)
 	if file, err := p.readServer(); err == nil {
@@ -45,6 +60,24 @@ func (p paths) claim() (*flock.Flock, error) {
 		Code: berth.CodeConflict, Message: message,
 		Remediation: "use that server, end it with `berth stop` and start again, or give this one another --data-dir",
 	}
+}
+
+// claimStart takes the turn to start or stop the server of the data folder.
+func (p paths) claimStart(ctx context.Context, limit time.Duration) (*flock.Flock, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	lock := flock.New(p.startLock(), flock.SetPermissions(0o600))
+	_, err := lock.TryLockContext(ctx, startPoll)
+	switch {
+	case err == nil:
+		return lock, nil
+	case ctx.Err() != nil:
+		return nil, &berth.Error{
+			Code: berth.CodeUnavailable, Message: "another process starts or stops the server of the data folder " + p.dir + ", and has not finished",
+			Remediation: "try again in a moment; when it stays so, look into " + p.log(), Cause: err,
+		}
+	}
+	return nil, unusableDataDir(p.dir, err)
 }
 
 func unusableDataDir(dir string, err error) error {

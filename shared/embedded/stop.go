@@ -19,8 +19,13 @@ import (
 // only the token of the data folder opens it.
 const stopPath = "/stop"
 
-// stopLimit is how long a server may take to end.
-const stopLimit = 30 * time.Second
+const (
+	// stopLimit is how long a server may take to end.
+	stopLimit = 30 * time.Second
+	// stopPoll is the time between two looks. Each look has the server's lock for a
+	// moment, in which a server that starts has to wait.
+	stopPoll = 50 * time.Millisecond
+)
 
 // Stopped is a server that Stop has ended.
 type Stopped struct {
@@ -72,9 +77,9 @@ func Stop(ctx context.Context, dataDir string) (Stopped, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, stopLimit)
 	defer cancel()
-	starting := flock.New(p.startLock(), flock.SetPermissions(0o600))
-	if _, err := starting.TryLockContext(ctx, startPoll); err != nil {
-		return Stopped{}, unusableDataDir(dataDir, err)
+	starting, err := p.claimStart(ctx, stopLimit)
+	if err != nil {
+		return Stopped{}, err
 	}
 	defer starting.Unlock()
 	found, err := p.awaitAnswer(ctx)
@@ -94,7 +99,7 @@ func Stop(ctx context.Context, dataDir string) (Stopped, error) {
 			return Stopped{Found: found, LiveRuns: live}, nil
 		}
 		select {
-		case <-time.After(startPoll):
+		case <-time.After(stopPoll):
 		case <-ctx.Done():
 			return Stopped{}, unstoppable(dataDir, found.PID, ctx.Err())
 		}
@@ -115,7 +120,7 @@ func (p paths) awaitAnswer(ctx context.Context) (Found, error) {
 			return Found{}, err
 		}
 		select {
-		case <-time.After(startPoll):
+		case <-time.After(stopPoll):
 		case <-ctx.Done():
 			file, _ := p.readServer() // it may not have come as far as writing it
 			return Found{}, unstoppable(p.dir, file.PID, ctx.Err())
