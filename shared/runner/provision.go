@@ -45,7 +45,8 @@ func (r *Runner) Provision(ctx context.Context, s State) (State, error) {
 	if err != nil {
 		return s, err
 	}
-	state, fault, err := r.make(ctx, provider, sb, s.Run, def)
+	t := r.try(head, s)
+	state, fault, err := r.make(ctx, provider, sb, s.Run, def, t)
 	switch {
 	case err != nil:
 		return s, err
@@ -53,10 +54,12 @@ func (r *Runner) Provision(ctx context.Context, s State) (State, error) {
 		return r.provisioned(ctx, s, provider, state)
 	case ctx.Err() != nil:
 		return s, berth.Wrap(fault.err, "making sandbox "+string(sb.ID))
+	case fault.unreached:
+		return r.unanswered(ctx, s, *fault, t)
 	case sb.Host != "" && unreachable(fault.err):
 		return r.unprovisioned(ctx, s, provider, sb, fault.err)
 	case passing(fault.err):
-		return r.unanswered(ctx, s, *fault)
+		return r.unanswered(ctx, s, *fault, t)
 	case transient(fault.err):
 		return s, berth.Wrap(fault.err, "making sandbox "+string(sb.ID))
 	}
@@ -71,9 +74,9 @@ type fault struct {
 }
 
 // make asks the provider for the sandbox, and watches it for a while.
-func (r *Runner) make(ctx context.Context, provider berth.Provider, sb berth.Sandbox, run berth.RunID, def berth.Definition) (berth.SandboxState, *fault, error) {
-	if err := r.reach(ctx, provider, sb, run, def.Environment); err != nil {
-		return berth.SandboxState{}, &fault{err, true}, nil
+func (r *Runner) make(ctx context.Context, provider berth.Provider, sb berth.Sandbox, run berth.RunID, def berth.Definition, t try) (berth.SandboxState, *fault, error) {
+	if fault, err := r.approach(ctx, provider, sb, run, def.Environment, t); fault != nil || err != nil {
+		return berth.SandboxState{}, fault, err
 	}
 	state, err := provider.Provision(ctx, berth.SandboxSpec{
 		ID: sb.ID, Installation: r.Installation, Run: run,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
 )
@@ -21,6 +22,8 @@ type State struct {
 	WaitSeconds int `json:"wait_seconds"`
 	// Polls counts how often the same was asked in a row; it lengthens the waits.
 	Polls int `json:"polls"`
+	// Tried is when the provider last left a try to make the sandbox without an answer.
+	Tried time.Time `json:"tried,omitzero"`
 	// Turns counts the loops of this execution, whose history has a limit.
 	Turns int `json:"turns"`
 	// Failure is what no retry got over.
@@ -54,7 +57,7 @@ const (
 const defaultMaxTurns = 1000
 
 func (s State) to(next Next) State {
-	s.Next, s.Polls, s.WaitSeconds = next, 0, 0
+	s.Next, s.Polls, s.WaitSeconds, s.Tried = next, 0, 0, time.Time{}
 	return s
 }
 

@@ -79,7 +79,7 @@ func TestAProviderThatIsNeverReachedEndsTheRunSoon(t *testing.T) {
 		t.Errorf("run ended %s because of %+v", run.Status, run.Reason)
 	}
 	// Half a minute, and two seconds between two tries.
-	if n := p.tries(); n < 2 || n > 20 {
+	if n := p.tries(); n < 2 || n > 40 {
 		t.Errorf("the provider was tried %d times", n)
 	}
 	if n := p.Calls("Provision") + p.Calls("Destroy"); n != 0 {
@@ -179,6 +179,12 @@ type silent struct {
 	asked chan struct{}
 }
 
+func (p silent) Destroy(ctx context.Context, ref berth.SandboxRef) error {
+	_ = p.Provider.Destroy(ctx, ref) // counts the call
+	<-ctx.Done()
+	return ctx.Err()
+}
+
 func (p silent) Reach(ctx context.Context, _ berth.Environment) error {
 	close(p.asked)
 	<-ctx.Done()
@@ -195,7 +201,11 @@ func TestCancelDoesNotWaitForAProviderThatIsSilent(t *testing.T) {
 	if err := b.runner.Cancel(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
-	if run := b.ended(id); run.Status != berth.RunCancelled || p.Calls("Provision") != 0 {
-		t.Errorf("run ended %s after %d calls of Provision", run.Status, p.Calls("Provision"))
+	run := b.ended(id)
+	if n := p.Calls("Provision") + p.Calls("Destroy"); run.Status != berth.RunCancelled || n != 0 {
+		t.Errorf("run ended %s after %d calls of Provision and Destroy", run.Status, n)
+	}
+	if sb := b.sandboxOf(run); sb.Status != berth.SandboxDestroyed {
+		t.Errorf("the sandbox is recorded as %+v", sb)
 	}
 }
