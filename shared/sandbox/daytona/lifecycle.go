@@ -48,7 +48,7 @@ func (p *Provider) Describe(ctx context.Context, ref berth.SandboxRef) (berth.Sa
 		return state, nil
 	}
 	if m := b.interrupted(); m != nil {
-		m.tell(m.err.Error()) // Provision tells it too, and then goes on
+		m.tell(reasonOf(berth.Shown(m.err, notMade)).Message) // Provision tells it too, and then goes on
 		return m.state(ref.ID), nil
 	}
 	state, err := p.describe(ctx, b, ref)
@@ -57,6 +57,9 @@ func (p *Provider) Describe(ctx context.Context, ref berth.SandboxRef) (berth.Sa
 	}
 	return state, err
 }
+
+// notMade is told of an error that is only for the log.
+const notMade = "making the sandbox failed; the server's log says why"
 
 // describe asks Daytona.
 func (p *Provider) describe(ctx context.Context, b *box, ref berth.SandboxRef) (berth.SandboxState, error) {

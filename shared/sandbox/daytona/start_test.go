@@ -96,6 +96,22 @@ func TestAStartThatCameToNothingIsToldToAllWhoLookAndMayBeTriedAgain(t *testing.
 	}
 }
 
+func TestWhyAMakingWasInterruptedIsToldWithoutWhatIsForTheLog(t *testing.T) {
+	t.Parallel()
+	s := daytonatest.New(t, daytonatest.Config{})
+	c := config(t, s)
+	c.Pace.Provision, c.Pace.Patience = time.Nanosecond, time.Millisecond
+	s.SetFault(func(*http.Request) daytonatest.Fault { return daytonatest.ResetBefore })
+	p, spec := open(t, c), spec(t)
+	state, err := p.Provision(t.Context(), spec)
+	for deadline := time.Now().Add(time.Minute); err == nil && !strings.Contains(state.Detail, "cannot be reached") && time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		state, err = p.Describe(t.Context(), berth.SandboxRef{ID: spec.ID})
+	}
+	if err != nil || !strings.HasSuffix(state.Detail, " cannot be reached") {
+		t.Errorf("Describe = %+v, %v; want why it is not made and no cause of that", state, err)
+	}
+}
+
 // Who only looks does not take it from the run, which makes the sandbox.
 func TestAMakingThatWasInterruptedIsCreatingForAllWhoLookAndToldByProvision(t *testing.T) {
 	t.Parallel()

@@ -18,7 +18,7 @@ func (p *Provider) Describe(ctx context.Context, ref berth.SandboxRef) (berth.Sa
 	case m.active():
 		return m.creating(), nil
 	case passing(m.err):
-		m.tell(m.err.Error()) // Provision tells it too, and then goes on
+		m.tell(shown(m.err)) // Provision tells it too, and then goes on
 		return m.creating(), nil
 	case m.err != nil || m.state.Status == berth.SandboxFailed:
 		return m.state, m.err
@@ -26,6 +26,13 @@ func (p *Provider) Describe(ctx context.Context, ref berth.SandboxRef) (berth.Sa
 		p.told(ref.ID, m) // from here on the sandbox speaks for itself
 	}
 	return p.describe(ctx, ref)
+}
+
+// shown is what people may learn of an error; its cause is for the log.
+func shown(err error) string {
+	said := *berth.Shown(err, "making the sandbox failed; the server's log says why")
+	said.Cause = nil
+	return said.Error()
 }
 
 func (p *Provider) describe(ctx context.Context, ref berth.SandboxRef) (berth.SandboxState, error) {

@@ -149,8 +149,8 @@ func TestAMakingThatWasInterruptedIsCreatingForAllWhoLookAndToldByProvision(t *t
 	asked := len(w.Requests())
 	for range 2 {
 		state, err := p.Describe(t.Context(), berth.SandboxRef{ID: spec.ID})
-		if err != nil || state.Status != berth.SandboxCreating || !strings.Contains(state.Detail, "making sprite") {
-			t.Errorf("Describe = %+v, %v; want creating and why it is not made", state, err)
+		if err != nil || state.Status != berth.SandboxCreating || !strings.HasSuffix(state.Detail, " does not answer") {
+			t.Errorf("Describe = %+v, %v; want creating and why it is not made, without what is for the log", state, err)
 		}
 	}
 	if state, err := p.Provision(t.Context(), spec); berth.CodeOf(err) != berth.CodeUnavailable || len(w.Requests()) != asked {
