@@ -13,8 +13,9 @@ import (
 func (a *app) promptHidden(what string) ([]byte, error) {
 	signals, stop := a.signals()
 	defer stop()
-	fmt.Fprintf(a.stderr, "%s (not shown): ", terminal.Clean(what))
-	line, err := terminal.ReadHidden(a.stdin.(*os.File), signals)
+	line, err := terminal.ReadHidden(a.stdin.(*os.File), signals, func() {
+		fmt.Fprintf(a.stderr, "%s (not shown): ", terminal.Clean(what))
+	})
 	fmt.Fprintln(a.stderr)
 	if errors.Is(err, terminal.ErrInterrupted) {
 		return nil, exitStatus(statusCancelled)

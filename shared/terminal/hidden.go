@@ -10,14 +10,19 @@ import (
 // ErrInterrupted is the end of a prompt by a signal.
 var ErrInterrupted = errors.New("interrupted")
 
-// ReadHidden reads a line from a terminal that does not show what is typed. A
-// signal ends it with [ErrInterrupted]; the terminal is left as it was found.
-func ReadHidden(f *os.File, signals <-chan os.Signal) ([]byte, error) {
+// ReadHidden asks for a line on a terminal that does not show what is typed from
+// before ask is called on: who sees the question may type at once. A signal ends it
+// with [ErrInterrupted]; the terminal is left as it was found.
+func ReadHidden(f *os.File, signals <-chan os.Signal, ask func()) ([]byte, error) {
 	fd := int(f.Fd())
 	before, err := term.GetState(fd)
 	if err != nil {
 		return nil, err
 	}
+	if err := hide(fd); err != nil {
+		return nil, err
+	}
+	ask()
 	type line struct {
 		text []byte
 		err  error
@@ -30,7 +35,7 @@ func ReadHidden(f *os.File, signals <-chan os.Signal) ([]byte, error) {
 	}()
 	select {
 	case l := <-typed:
-		return l.text, l.err
+		return l.text, errors.Join(l.err, term.Restore(fd, before))
 	case <-signals:
 		return nil, errors.Join(ErrInterrupted, term.Restore(fd, before))
 	}

@@ -28,18 +28,21 @@ type typed struct {
 	err  error
 }
 
-// prompt starts a hidden prompt and waits until it hides.
+// prompt starts a hidden prompt and waits until it asks.
 func prompt(t *testing.T, f *os.File, signals <-chan os.Signal) <-chan typed {
 	t.Helper()
-	answer := make(chan typed, 1)
+	answer, asked := make(chan typed, 1), make(chan struct{})
 	go func() {
-		line, err := ReadHidden(f, signals)
+		line, err := ReadHidden(f, signals, func() { close(asked) })
 		answer <- typed{string(line), err}
 	}()
-	for end := time.Now().Add(10 * time.Second); echoes(t, f); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the terminal still shows what is typed after 10 s")
-		}
+	select {
+	case <-asked:
+	case <-time.After(10 * time.Second):
+		t.Fatal("nothing is asked for after 10 s")
+	}
+	if echoes(t, f) {
+		t.Fatal("the terminal asks, and shows what is typed")
 	}
 	return answer
 }
