@@ -83,7 +83,9 @@ func (p *shell) watch() {
 func (p *shell) typed(text string) {
 	p.t.Helper()
 	if _, err := p.out.Write([]byte(text)); err != nil {
-		p.t.Fatalf("typing %q: %v", text, err)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.t.Fatalf("typing %q: %v; the exit is %+v, and the terminal shows\n%q", text, err, p.exit, p.shown)
 	}
 }
 

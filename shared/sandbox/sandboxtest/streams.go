@@ -52,18 +52,15 @@ func testStreams(t *testing.T, s *sandbox) {
 		p := s.shell(t, berth.StreamSpec{})
 		p.typed("echo $((20+2))-up\n")
 		p.until("22-up\r\n") // a shell that only begins would die of the key
-		p.typed("sleep 600; echo \"status $?\"\n")
-		// The key may come before the job is in front, and takes with it what is typed
-		// before the shell reads again.
-		eventually(t, "the job is interrupted", func() bool {
-			p.typed("\x03")
-			time.Sleep(200 * time.Millisecond)
-			p.typed("echo $((40+2))-alive\n")
-			time.Sleep(300 * time.Millisecond)
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			return strings.Contains(p.shown, "42-alive\r\n")
-		})
+		marker := s.marker()
+		p.typed("sleep " + marker + "; echo \"status $?\"\n")
+		// Not before the job is in front: bash, interrupted as it starts one, may leave
+		// the terminal to it and take that for the end of input.
+		eventually(t, "the job is in front", func() bool { return s.Processes(t, s.ref, "sleep\x00"+marker) == 1 })
+		p.typed("\x03")
+		eventually(t, "the job is interrupted", func() bool { return s.Processes(t, s.ref, "sleep\x00"+marker) == 0 })
+		p.typed("echo $((40+2))-alive\n")
+		p.until("42-alive\r\n")
 		if err := p.out.End(); err != nil {
 			t.Fatal(err)
 		}
