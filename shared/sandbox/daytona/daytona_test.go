@@ -5,10 +5,8 @@ package daytona_test
 import (
 	"context"
 	"errors"
-	"os"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -37,8 +35,8 @@ func config(t testing.TB, s *daytonatest.Server) daytona.Config {
 		Guest: func(string) ([]byte, error) { return nil, errors.New("there is no guest with -short") },
 	}
 	if !testing.Short() {
-		guest := sandboxtest.BuildGuest(t)
-		c.Guest = func(string) ([]byte, error) { return guestBytes(guest) }
+		guest := sandboxtest.GuestBytes(t)
+		c.Guest = func(string) ([]byte, error) { return guest, nil }
 	}
 	return c
 }
@@ -49,20 +47,6 @@ func needGuest(t testing.TB) {
 	if testing.Short() {
 		t.Skip("a guest and its processes are started: run without -short")
 	}
-}
-
-var guests sync.Map // by path
-
-// guestBytes reads a guest once: many tests at a time would take much memory.
-func guestBytes(path string) ([]byte, error) {
-	if b, ok := guests.Load(path); ok {
-		return b.([]byte), nil
-	}
-	b, err := os.ReadFile(path)
-	if err == nil {
-		guests.Store(path, b)
-	}
-	return b, err
 }
 
 func open(t testing.TB, c daytona.Config) *daytona.Provider {

@@ -4,7 +4,6 @@ package exe_test
 
 import (
 	"context"
-	"os"
 	"testing"
 	"time"
 
@@ -25,7 +24,7 @@ type rig struct {
 func newRig(t *testing.T, change func(*exe.Config)) *rig {
 	t.Helper()
 	r := &rig{server: exetest.New(t)}
-	guest := sandboxtest.BuildGuest(t)
+	guest := sandboxtest.GuestBytes(t)
 	native := func(user, port string, known []byte) (exe.Shell, error) {
 		return shell.NewNative(shell.NativeConfig{Destination: user, Port: port, Key: berth.NewSecretValue(r.server.Key), KnownHosts: known, AcceptNew: known == nil})
 	}
@@ -40,7 +39,7 @@ func newRig(t *testing.T, change func(*exe.Config)) *rig {
 			Connect: func(_ context.Context, destination, port string) (exe.Shell, error) {
 				return native(destination, port, nil)
 			},
-			Guest: func(string) ([]byte, error) { return os.ReadFile(guest) },
+			Guest: func(string) ([]byte, error) { return guest, nil },
 		}
 		if change != nil {
 			change(&config)

@@ -12,6 +12,7 @@ var built struct {
 	sync.Mutex
 	dir   string
 	users int
+	bytes []byte
 }
 
 // BuildGuest builds cmd/berth-guest and returns its path. Tests of one binary
@@ -44,4 +45,20 @@ func BuildGuest(t testing.TB) string {
 		}
 	})
 	return filepath.Join(built.dir, "berth-guest")
+}
+
+// GuestBytes is the guest's program, read once: many tests at a time would take much
+// memory, and some count it.
+func GuestBytes(t testing.TB) []byte {
+	t.Helper()
+	path := BuildGuest(t)
+	built.Lock()
+	defer built.Unlock()
+	if built.bytes == nil {
+		var err error
+		if built.bytes, err = os.ReadFile(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return built.bytes
 }

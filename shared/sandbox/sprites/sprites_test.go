@@ -53,10 +53,7 @@ func guestFor(t testing.TB) func(string) ([]byte, error) {
 	if testing.Short() {
 		return func(string) ([]byte, error) { return nil, errors.New("there is no guest with -short") }
 	}
-	guest, err := os.ReadFile(sandboxtest.BuildGuest(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	guest := sandboxtest.GuestBytes(t)
 	return func(string) ([]byte, error) { return guest, nil }
 }
 

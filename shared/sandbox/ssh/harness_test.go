@@ -4,7 +4,6 @@ package ssh_test
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -62,8 +61,8 @@ func newRig(t *testing.T, transport string, options ...string) *rig {
 // guestFile is the guest's program, for every architecture: hosts of tests are
 // this machine.
 func guestFile(t testing.TB) func(arch string) ([]byte, error) {
-	guest := sandboxtest.BuildGuest(t)
-	return func(string) ([]byte, error) { return os.ReadFile(guest) }
+	guest := sandboxtest.GuestBytes(t)
+	return func(string) ([]byte, error) { return guest, nil }
 }
 
 // reopen is the next server.
