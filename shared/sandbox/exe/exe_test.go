@@ -14,6 +14,7 @@ import (
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/sandbox/exe"
 	"github.com/berth-dev/berth/shared/sandbox/exe/exetest"
+	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
 )
 
 func (r *rig) wantNone(t *testing.T) {
@@ -73,7 +74,7 @@ func TestWhateverTheLobbyDoesNoVMIsLeft(t *testing.T) {
 			t.Parallel()
 			var clock berth.Clock = hurried{}
 			if tt.failed { // which is what the test waits for
-				clock = &hasty{}
+				clock = &sandboxtest.HastyClock{}
 			}
 			r := newRig(t, func(c *exe.Config) { c.Patience, c.StartLimit, c.Clock = 20*time.Second, 2*time.Minute, clock })
 			r.server.Break(tt.faults)
@@ -109,26 +110,6 @@ func (c hurried) Sleep(ctx context.Context, d time.Duration) error {
 	return c.SystemClock.Sleep(ctx, min(d, 50*time.Millisecond))
 }
 
-// hasty is a clock that is ahead by all that was slept: who waits for what never
-// comes gives up after so many looks, however long one takes.
-type hasty struct {
-	mu    sync.Mutex // guards ahead
-	ahead time.Duration
-}
-
-func (c *hasty) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return time.Now().UTC().Add(c.ahead)
-}
-
-func (c *hasty) Sleep(ctx context.Context, d time.Duration) error {
-	c.mu.Lock()
-	c.ahead += d
-	c.mu.Unlock()
-	return berth.SystemClock{}.Sleep(ctx, min(d, time.Millisecond))
-}
-
 // skewed is a clock that is off.
 type skewed struct {
 	berth.SystemClock
@@ -153,7 +134,7 @@ func TestAClockThatIsOffGivesNoVMUpAndWaitsForNoneTooLong(t *testing.T) {
 			if err := r.present.Destroy(bounded(t), berth.SandboxRef{ID: s.ID}); err != nil {
 				t.Fatal(err)
 			}
-			patience, clock = 20*time.Second, &hasty{ahead: off}
+			patience, clock = 20*time.Second, &sandboxtest.HastyClock{Ahead: off}
 			r.reopen()
 			r.server.Break(exetest.Faults{NeverStarts: true})
 			if state, err := r.provision(t, spec(t)); err != nil || state.Status != berth.SandboxFailed {

@@ -3,7 +3,6 @@
 package sprites_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -15,28 +14,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
 	"github.com/berth-dev/berth/shared/sandbox/sprites"
 	"github.com/berth-dev/berth/shared/sandbox/sprites/spritestest"
 )
-
-// hasty lets pauses pass at once: its time goes on by what is slept.
-type hasty struct {
-	mu    sync.Mutex
-	ahead time.Duration
-}
-
-func (c *hasty) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return time.Now().UTC().Add(c.ahead)
-}
-
-func (c *hasty) Sleep(ctx context.Context, d time.Duration) error {
-	c.mu.Lock()
-	c.ahead += d
-	c.mu.Unlock()
-	return berth.SystemClock{}.Sleep(ctx, min(d, time.Millisecond))
-}
 
 // dying carries n requests. The next one has its effect or not, and no answer; then
 // nothing comes through any more, as when the process has been killed.
@@ -80,7 +61,7 @@ type ward struct {
 func newWard(t *testing.T) *ward {
 	w := &ward{Server: spritestest.Start(t)}
 	w.config = configOf(t, w.Server)
-	w.config.Clock = &hasty{}
+	w.config.Clock = &sandboxtest.HastyClock{}
 	w.Add(t, "mine", "theirs", "berth-sandbox=other.01arz3ndektsv4rrffq69g5fa1."+runID)
 	w.Add(t, "berth-00000000-01arz3ndektsv4rrffq69g5fa2", "berth-sandbox=other.01arz3ndektsv4rrffq69g5fa2."+runID)
 	w.Add(t, "unlabelled")

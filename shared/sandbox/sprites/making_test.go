@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
 	"github.com/berth-dev/berth/shared/sandbox/sprites"
 	"github.com/berth-dev/berth/shared/sandbox/sprites/spritestest"
 )
@@ -166,7 +167,7 @@ func TestAMakingThatWasInterruptedIsCreatingForAllWhoLookAndToldByProvision(t *t
 func TestNothingIsBegunThatNobodyAsksForAnyMore(t *testing.T) {
 	t.Parallel()
 	w := newWard(t)
-	clock, log := &hasty{}, &lines{}
+	clock, log := &sandboxtest.HastyClock{}, &lines{}
 	w.config.Clock, w.config.Moment, w.config.Logger = clock, time.Nanosecond, slog.New(slog.NewTextHandler(log, nil))
 	held := make(chan struct{})
 	w.Fail(createRoute, spritestest.Fault{Held: held})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
 	"github.com/berth-dev/berth/shared/sandbox/sprites"
 )
 
@@ -39,7 +40,7 @@ func (s *store) Read(_ context.Context, name string) (berth.SecretValue, error) 
 
 func TestATokenInTheStoreIsReadOnceAMinute(t *testing.T) {
 	t.Parallel()
-	secrets, clock := &store{values: map[string]string{}}, &hasty{}
+	secrets, clock := &store{values: map[string]string{}}, &sandboxtest.HastyClock{}
 	w := newWard(t)
 	w.config.Token = sprites.Token(secrets, clock)
 	p := open(t, w.config)
