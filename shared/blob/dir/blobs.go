@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/berth-dev/berth/shared/berth"
@@ -25,6 +26,9 @@ import (
 type Blobs struct {
 	path string
 	root *os.Root
+	// folders is shared by those that put files into folders and held alone to
+	// remove some, so that none is removed between its making and its first file.
+	folders sync.RWMutex
 }
 
 var _ berth.Blobs = (*Blobs)(nil)

@@ -30,7 +30,7 @@ func (b *Blobs) DeletePrefix(ctx context.Context, prefix string) error {
 		if !strings.HasPrefix(name, begin) {
 			continue
 		}
-		if err := b.root.RemoveAll(filepath.Join(folder, name)); err != nil {
+		if err := b.remove(filepath.Join(folder, name)); err != nil {
 			return b.explain(doing, err)
 		}
 		if err := ctx.Err(); err != nil {
@@ -39,6 +39,12 @@ func (b *Blobs) DeletePrefix(ctx context.Context, prefix string) error {
 	}
 	b.prune(folder)
 	return nil
+}
+
+func (b *Blobs) remove(path string) error {
+	b.folders.Lock()
+	defer b.folders.Unlock()
+	return b.root.RemoveAll(path)
 }
 
 func (b *Blobs) names(folder string) ([]string, error) {
@@ -56,6 +62,8 @@ func (b *Blobs) names(folder string) ([]string, error) {
 // prune removes the folders that have become empty. One that has not stays, by
 // the error of its removal.
 func (b *Blobs) prune(folder string) {
+	b.folders.Lock()
+	defer b.folders.Unlock()
 	for folder != "." && b.root.Remove(folder) == nil {
 		folder = filepath.Dir(folder)
 	}

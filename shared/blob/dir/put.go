@@ -15,10 +15,6 @@ import (
 	"github.com/berth-dev/berth/shared/blob"
 )
 
-// placeAttempts bounds the race with a DeletePrefix that takes the folder away
-// between its making and the rename.
-const placeAttempts = 10
-
 // Put stores the size bytes that r gives. It returns invalid, and changes
 // nothing, when r gives more or fewer; an error of r is returned as it is.
 // Other errors: invalid for the key, unavailable.
@@ -49,8 +45,7 @@ func (b *Blobs) fill(ctx context.Context, name string, r io.Reader, size int64) 
 	f, err := b.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			// Not the blob is missing, but the folder.
-			err = berth.Errorf(berth.CodeUnavailable, "the folder of blobs %s was taken away", b.path)
+			err = b.takenAway(err)
 		}
 		return b.explain(doing, err)
 	}
@@ -79,25 +74,28 @@ func (b *Blobs) fill(ctx context.Context, name string, r io.Reader, size int64) 
 
 // place renames the temporary file to the key's.
 func (b *Blobs) place(name, key string) error {
-	var err error
-	for range placeAttempts {
-		if err = b.makeFolders(folderOf(key)); err == nil {
-			err = b.root.Rename(name, fileOf(key))
-		}
-		if err == nil {
-			err = b.sync(folderOf(key))
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			break
-		}
+	b.folders.RLock()
+	defer b.folders.RUnlock()
+	err := b.makeFolders(folderOf(key))
+	if err == nil {
+		err = b.root.Rename(name, fileOf(key))
+	}
+	if err == nil {
+		err = b.sync(folderOf(key))
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		err = &berth.Error{Code: berth.CodeUnavailable, Message: "the blob's folder is being removed", Cause: err}
+		err = b.takenAway(err)
 	}
 	if err != nil {
 		return b.explain("writing a blob", err)
 	}
 	return nil
+}
+
+// takenAway tells of a folder that another program removed: not the blob is
+// missing.
+func (b *Blobs) takenAway(cause error) error {
+	return &berth.Error{Code: berth.CodeUnavailable, Message: "the folder of blobs " + b.path + " was taken away", Cause: cause}
 }
 
 func (b *Blobs) makeFolders(folder string) error {
