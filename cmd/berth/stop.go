@@ -21,9 +21,10 @@ set since then, and another version of berth, come into force.
 
 Runs go on meanwhile, as their commands live in the sandboxes; the next server takes
 them up, and no output is lost. Runs of a provider that the next server has no key for
-wait, until a server has it or they are cancelled; but one whose sandbox is still being
-made fails there. A "berth run" that follows one starts that server at once. Where no server runs, there is nothing to do, which is no error. A server on
-another machine is never ended by this.`,
+wait, until a server has it or they are cancelled; but one whose sandbox nobody asked
+for yet fails there. A "berth run" that follows one starts that server at once. Where
+no server runs, there is nothing to do, which is no error. A server on another machine
+is never ended by this.`,
 		Example: "  berth stop\n  berth stop --json",
 		Args:    exactArgs(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.stop(cmd.Context(), asJSON) },

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/privatefile"
 )
 
 // ErrTorn is a record that a machine without power did not write to its end.
@@ -36,19 +37,14 @@ func ReadRecord(dir string, record any) error {
 	return nil
 }
 
-// WriteRecord replaces the record as a whole. Error: unavailable when the disk is
-// full.
+// WriteRecord replaces the record as a whole, on the disk: a sandbox that is kept
+// outlives a power cut. Error: unavailable when the disk is full.
 func WriteRecord(dir string, record any) error {
 	b, err := json.Marshal(record)
 	if err != nil {
 		return err
 	}
-	temp := filepath.Join(dir, recordName+".new")
-	err = os.WriteFile(temp, b, 0o600)
-	if err == nil {
-		err = os.Rename(temp, filepath.Join(dir, recordName))
-	}
-	return DiskError("recording a sandbox", err)
+	return DiskError("recording a sandbox", privatefile.Write(filepath.Join(dir, recordName), b))
 }
 
 // DiskError gives a full disk its code.

@@ -49,6 +49,26 @@ func (r *Runner) tellOn(ctx context.Context, head records.Head) error {
 	return err
 }
 
+// provisionOff fails a run whose sandbox nobody asked for yet. One that may be
+// there already waits, as a command does.
+func (r *Runner) provisionOff(ctx context.Context, s State, head records.Head, cause error) (State, error) {
+	sb, err := r.Records.FindSandbox(ctx, head.Sandbox)
+	if err != nil {
+		return s, err
+	}
+	if !isOff(cause) || untried(sb) {
+		return r.fail(ctx, s, reasonOf(berth.ReasonProviderDisabled, cause))
+	}
+	waits, err := r.tellOff(ctx, s.Run, cause, "")
+	if err != nil {
+		return s, err
+	}
+	if !waits {
+		return s.to(NextTeardown), nil
+	}
+	return r.loop(s, NextWait, doubling(s.Polls, longestWait)), nil
+}
+
 // startOff goes on with a stage whose provider is off: Follow sends it back to
 // Start after a while.
 func (r *Runner) startOff(ctx context.Context, s State, cause error) (State, error) {

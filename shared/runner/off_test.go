@@ -168,3 +168,71 @@ func TestARunThatWaitsForItsProviderCanBeCancelled(t *testing.T) {
 	}
 	b.gone(run)
 }
+
+// asked is a run whose provider was asked for its sandbox, did not answer, and is off
+// since then.
+func asked(t *testing.T) (b *bench, on runner.Providers, id berth.RunID, s runner.State) {
+	t.Helper()
+	b, p := withReach(t, runnertest.NewManualClock(), 0)
+	on = b.runner.Providers
+	p.Fail("Provision", berth.Errorf(berth.CodeUnavailable, "the answer was lost"))
+	id, s = b.tried()
+	if s = b.again(s); s.Next != runner.NextWait {
+		t.Fatalf("Provision() = %+v, want to wait", s)
+	}
+	b.runner.Providers = providers{}
+	for range 3 {
+		if s = b.again(s); s.Next != runner.NextWait || s.WaitSeconds < 1 {
+			t.Fatalf("Provision() = %+v, want to wait", s)
+		}
+	}
+	if got := b.notices(id); len(got) != 1 || !strings.Contains(got[0], "is disabled; the run waits") {
+		t.Fatalf("the notices are %q, want the cause, once", got)
+	}
+	return b, on, id, s
+}
+
+func TestASandboxThatIsBeingMadeIsWaitedForUntilItsProviderIsOnAgain(t *testing.T) {
+	t.Parallel()
+	b, on, id, s := asked(t)
+	b.runner.Providers = on
+	if s = b.again(s); s.Next != runner.NextAdvance {
+		t.Fatalf("Provision() = %+v, want the sandbox to be ready", s)
+	}
+	head, err := b.records.FindHead(t.Context(), id)
+	if err != nil || head.Status != berth.RunRunning || head.Reason != nil {
+		t.Errorf("the run is %s with %+v, %v", head.Status, head.Reason, err)
+	}
+	if got := b.notices(id); len(got) != 2 || got[1] != "the provider is on again: the run goes on" {
+		t.Errorf("the notices are %q", got)
+	}
+}
+
+func TestASandboxWhoseProviderIsOffIsSweptOnceItIsOnAgain(t *testing.T) {
+	t.Parallel()
+	b, on, id, s := asked(t)
+	head, err := b.records.FindHead(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.provider.Appear(head.Sandbox, id) // what was asked for came into being
+	if err := b.runner.Cancel(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	if s = b.again(s); s.Next != runner.NextTeardown {
+		t.Fatalf("Provision() = %+v, want the run to end", s)
+	}
+	if s, err = b.runner.Teardown(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.runner.Finish(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	b.runner.Providers = on
+	if _, err := b.runner.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if status := b.provider.Status(head.Sandbox); status != berth.SandboxGone {
+		t.Errorf("the sandbox is %s after a sweep", status)
+	}
+}

@@ -36,7 +36,10 @@ func (r *Runner) Provision(ctx context.Context, s State) (State, error) {
 	}
 	provider, err := r.Providers.Find(def.Environment.Provider)
 	if err != nil {
-		return r.fail(ctx, s, reasonOf(berth.ReasonProviderDisabled, err))
+		return r.provisionOff(ctx, s, head, err)
+	}
+	if err := r.tellOn(ctx, head); err != nil {
+		return s, err
 	}
 	if head, err = r.claim(ctx, provider, head, def); err != nil {
 		return s, berth.Wrap(err, "taking a sandbox from the pool")

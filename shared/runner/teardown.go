@@ -58,7 +58,8 @@ func (r *Runner) Teardown(ctx context.Context, s State) (State, error) {
 		return s, nil
 	}
 	if berth.CodeOf(err) == berth.CodeUnsupported && sb.Status == berth.SandboxCreating {
-		// Nothing can have been made by a provider that is off.
+		// It was of no use to anybody: what was made, if anything, the sweeper destroys
+		// once the provider is on again.
 		return s, r.settle(ctx, s.Run, destroy)
 	}
 	if err != nil || sb.Status == berth.SandboxDestroyed {
