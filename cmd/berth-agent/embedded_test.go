@@ -16,9 +16,9 @@ import (
 	"github.com/berth-dev/berth/shared/client"
 	"github.com/berth-dev/berth/shared/embedded"
 	"github.com/berth-dev/berth/shared/listen/listentest"
-	"github.com/berth-dev/berth/shared/privatefile"
 	"github.com/berth-dev/berth/shared/sandbox/docker/dockertest"
 	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
+	"github.com/berth-dev/berth/shared/tokenfile"
 )
 
 // server is a real one in this process, without an engine of its own.
@@ -56,7 +56,7 @@ func startServer(t *testing.T) *server {
 	case <-time.After(patience):
 		t.Fatal("the server did not start")
 	}
-	token, err := privatefile.ReadToken(filepath.Join(dir, "data", "token"))
+	token, err := tokenfile.Read(filepath.Join(dir, "data", "token"))
 	if err != nil {
 		t.Fatal(err)
 	}

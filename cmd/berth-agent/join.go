@@ -13,7 +13,7 @@ import (
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/credentials"
-	"github.com/berth-dev/berth/shared/privatefile"
+	"github.com/berth-dev/berth/shared/tokenfile"
 )
 
 // joinOptions say whom to join and as what.
@@ -81,7 +81,7 @@ func join(ctx context.Context, o joinOptions, stdin io.Reader, stdout, stderr io
 			Remediation: "run `berth-agent serve`; or `berth-agent leave`, and join again",
 		}
 	}
-	if ask.Bearer, err = privatefile.OpenToken(o.dir.token()); err != nil {
+	if ask.Bearer, err = tokenfile.Open(o.dir.token()); err != nil {
 		return err
 	}
 	t := &trial{options: o, ask: ask}

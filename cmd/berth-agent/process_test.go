@@ -21,11 +21,11 @@ import (
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/listen/listentest"
-	"github.com/berth-dev/berth/shared/privatefile"
 	"github.com/berth-dev/berth/shared/sandbox/docker/dockertest"
 	"github.com/berth-dev/berth/shared/sandbox/remote"
 	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
 	"github.com/berth-dev/berth/shared/spool"
+	"github.com/berth-dev/berth/shared/tokenfile"
 )
 
 // The test binary is also the agent, and a reader of a command's output: started
@@ -132,7 +132,7 @@ func connectTo(dir folder, url string, kind berth.ProviderKind, installation ber
 	if err != nil {
 		return nil, err
 	}
-	token, err := privatefile.ReadToken(dir.token())
+	token, err := tokenfile.Read(dir.token())
 	if err != nil {
 		return nil, err
 	}

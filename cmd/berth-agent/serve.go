@@ -19,8 +19,8 @@ import (
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/listen"
-	"github.com/berth-dev/berth/shared/privatefile"
 	"github.com/berth-dev/berth/shared/rotate"
+	"github.com/berth-dev/berth/shared/tokenfile"
 	"github.com/berth-dev/berth/shared/version"
 )
 
@@ -136,7 +136,7 @@ func serveClaimed(ctx context.Context, o serveOptions, stdout, stderr io.Writer)
 	if err := o.public.recall(joined.Public); err != nil {
 		return err
 	}
-	token, err := privatefile.OpenToken(o.tokenFile)
+	token, err := tokenfile.Open(o.tokenFile)
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/berth-dev/berth/shared/privatefile"
 	"github.com/berth-dev/berth/shared/sandbox/docker/dockertest"
 	"github.com/berth-dev/berth/shared/sandbox/remote"
+	"github.com/berth-dev/berth/shared/tokenfile"
 )
 
 // command runs a command line of the program in this process.
@@ -244,7 +245,7 @@ func secretStaysOut(t *testing.T, kind berth.ProviderKind) {
 	}
 	texts["standard error"] = agent.stderr.String()
 	agent.start(t)
-	token, err := privatefile.ReadToken(agent.dir.token())
+	token, err := tokenfile.Read(agent.dir.token())
 	if err != nil {
 		t.Fatal(err)
 	}

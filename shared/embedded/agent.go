@@ -11,8 +11,8 @@ import (
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/fleet"
 	"github.com/berth-dev/berth/shared/hostagent/agentapi"
-	"github.com/berth-dev/berth/shared/privatefile"
 	"github.com/berth-dev/berth/shared/sandbox/remote"
+	"github.com/berth-dev/berth/shared/tokenfile"
 )
 
 // Agent is a host agent on another machine, whose providers are the server's.
@@ -44,7 +44,7 @@ func openAgent(o Options, s stores, logger *slog.Logger) (*agent, error) {
 	if err != nil {
 		return nil, atFlag("--agent-fingerprint", err)
 	}
-	token, err := privatefile.ReadToken(o.Agent.TokenFile)
+	token, err := tokenfile.Read(o.Agent.TokenFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, berth.FieldErrorf(berth.CodeInvalid, "--agent-token-file", "must name a file that holds the agent's token, for its owner alone")
 	}

@@ -11,15 +11,15 @@ import (
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
-	"github.com/berth-dev/berth/shared/privatefile"
 	"github.com/berth-dev/berth/shared/rotate"
+	"github.com/berth-dev/berth/shared/tokenfile"
 )
 
 // dataDir is a data folder whose server.json names url.
 func dataDir(t *testing.T, url string) (p paths, token string) {
 	t.Helper()
 	p = paths{t.TempDir()}
-	token, err := privatefile.OpenToken(p.token())
+	token, err := tokenfile.Open(p.token())
 	if err != nil {
 		t.Fatal(err)
 	}

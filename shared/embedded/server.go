@@ -20,9 +20,9 @@ import (
 	"github.com/berth-dev/berth/shared/fleet"
 	"github.com/berth-dev/berth/shared/httpapi"
 	"github.com/berth-dev/berth/shared/listen"
-	"github.com/berth-dev/berth/shared/privatefile"
 	"github.com/berth-dev/berth/shared/runner"
 	"github.com/berth-dev/berth/shared/runner/asl"
+	"github.com/berth-dev/berth/shared/tokenfile"
 	"github.com/berth-dev/berth/shared/tunnel"
 	"github.com/berth-dev/berth/shared/version"
 )
@@ -57,7 +57,7 @@ func Run(ctx context.Context, o Options) error {
 	if err := os.Remove(p.server()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return unusableDataDir(p.dir, err)
 	}
-	token, err := privatefile.OpenToken(p.token())
+	token, err := tokenfile.Open(p.token())
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,5 @@
-package privatefile
+// Package tokenfile keeps bearer tokens in files that are for their owner alone.
+package tokenfile
 
 import (
 	"crypto/rand"
@@ -10,14 +11,15 @@ import (
 	"strings"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/privatefile"
 )
 
 const tokenBytes = 32
 
-// OpenToken returns the bearer token in a file, and makes both when there is no
+// Open returns the bearer token in a file, and makes both when there is no
 // file.
-func OpenToken(path string) (string, error) {
-	token, err := ReadToken(path)
+func Open(path string) (string, error) {
+	token, err := Read(path)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return token, err
 	}
@@ -26,12 +28,12 @@ func OpenToken(path string) (string, error) {
 		return "", err
 	}
 	token = "bth_" + base64.RawURLEncoding.EncodeToString(b)
-	return token, Write(path, []byte(token+"\n"))
+	return token, privatefile.Write(path, []byte(token+"\n"))
 }
 
-// ReadToken reads a token file. One that others may read is refused, as is
+// Read reads a token file. One that others may read is refused, as is
 // one that holds no token: nothing, or what no header can carry.
-func ReadToken(path string) (string, error) {
+func Read(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return "", fmt.Errorf("reading the token: %w", err)
@@ -39,12 +41,9 @@ func ReadToken(path string) (string, error) {
 	if !info.Mode().IsRegular() {
 		return "", berth.Errorf(berth.CodeInvalid, "the token file %s is no file: remove it", path)
 	}
-	if readableByOthers(info) {
-		return "", berth.Errorf(berth.CodeInvalid, "others may read the token file %s: run `chmod 600 %s`", path, path)
-	}
-	b, err := os.ReadFile(path)
+	b, err := privatefile.Read(path)
 	if err != nil {
-		return "", fmt.Errorf("reading the token: %w", err)
+		return "", berth.Wrap(err, "reading the token")
 	}
 	token := strings.TrimSpace(string(b))
 	if token == "" {
