@@ -1,6 +1,7 @@
 package control
 
 import (
+	"io"
 	"sync"
 	"time"
 
@@ -19,6 +20,7 @@ type late struct {
 	opened berth.Provider
 	why    string
 	next   time.Time // of a try
+	closed bool
 }
 
 // Late is a provider that is off until open returns one; until then open says why.
@@ -40,10 +42,21 @@ const (
 func (l *late) find() (opened berth.Provider, why string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if begun := l.clock.Now(); l.opened == nil && !begun.Before(l.next) {
+	if begun := l.clock.Now(); l.opened == nil && !l.closed && !begun.Before(l.next) {
 		l.opened, l.why = l.open()
 		ended := l.clock.Now()
 		l.next = ended.Add(max(tryEvery, tryFactor*ended.Sub(begun)))
 	}
 	return l.opened, l.why
+}
+
+// Close closes what has come. Nothing comes any more.
+func (l *late) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	if c, ok := l.opened.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package control_test
 
 import (
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -71,5 +72,57 @@ func TestAProviderThatComesLaterIsOnFromThenOn(t *testing.T) {
 	}
 	if tries != 2 || len(all.Reasons()) != 0 || len(all.All()) != 1 {
 		t.Errorf("%d tries; on are %v, off %v", tries, all.Kinds(), all.Reasons())
+	}
+}
+
+// closable is a provider that counts how often it is closed.
+type closable struct {
+	berth.Provider
+	closed int
+}
+
+func (c *closable) Close() error {
+	c.closed++
+	return nil
+}
+
+func TestAProviderThatComesLaterIsClosedIfItCame(t *testing.T) {
+	t.Parallel()
+	clock := &handClock{now: time.Unix(1000, 0)}
+	var come *closable
+	late := control.Late(berth.ProviderDocker, clock, func() (berth.Provider, string) {
+		if come == nil {
+			return nil, "nobody answers"
+		}
+		return come, ""
+	})
+	closer, ok := late.(io.Closer)
+	if !ok {
+		t.Fatal("it cannot be closed")
+	}
+	come = &closable{}
+	clock.now = clock.now.Add(time.Second)
+	if opened, why := control.Opened(late); opened == nil {
+		t.Fatalf("it is off: %s", why)
+	}
+	if err := closer.Close(); err != nil || come.closed != 1 {
+		t.Errorf("Close: %v; it was closed %d times", err, come.closed)
+	}
+}
+
+func TestNothingComesOnceClosed(t *testing.T) {
+	t.Parallel()
+	clock := &handClock{now: time.Unix(1000, 0)}
+	tries := 0
+	late := control.Late(berth.ProviderDocker, clock, func() (berth.Provider, string) {
+		tries++
+		return nil, "nobody answers"
+	})
+	if closer, ok := late.(io.Closer); !ok || closer.Close() != nil {
+		t.Fatal("it cannot be closed")
+	}
+	clock.now = clock.now.Add(time.Minute)
+	if opened, why := control.Opened(late); opened != nil || why != "nobody answers" || tries != 1 {
+		t.Errorf("after its end: %v, %q, %d tries", opened, why, tries)
 	}
 }

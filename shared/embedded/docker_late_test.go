@@ -50,3 +50,24 @@ func TestAnEngineThatIsStartedAfterTheServerIsUsed(t *testing.T) {
 		}
 	}
 }
+
+func TestAServerThatEndsAsItStartsLeavesNothingOfItsProbe(t *testing.T) {
+	dockertest.Image(t, dockertest.Static)
+	api := dockertest.Engine(t)
+	for _, after := range []time.Duration{0, 30 * time.Millisecond, 100 * time.Millisecond} {
+		p := startProcess(t, true)
+		installation := p.installation()
+		time.Sleep(after)
+		p.stop()
+		dockertest.NoneLeft(t, api, installation)
+		images, err := api.ImageList(t.Context(), client.ImageListOptions{
+			All: true, Filters: client.Filters{}.Add("label", "dev.berth.installation="+string(installation)),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, image := range images.Items {
+			t.Errorf("ended after %s, it left the image %v", after, image.RepoTags)
+		}
+	}
+}

@@ -1,8 +1,11 @@
 package embedded
 
 import (
+	"io"
 	"log/slog"
 	"runtime"
+	"sync"
+	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/control"
@@ -39,6 +42,31 @@ func openProviders(p paths, o Options, s stores, logger *slog.Logger) ([]berth.P
 		all = append(all, provider)
 	}
 	return all, nil
+}
+
+// letGoLimit is how long providers may take to bring to an end what they have begun,
+// such as the probe of an engine.
+const letGoLimit = 5 * time.Second
+
+// letGo closes providers at the end of the server. Their sandboxes go on.
+func letGo(all []berth.Provider, logger *slog.Logger) {
+	var closing sync.WaitGroup
+	for _, provider := range all {
+		if c, ok := provider.(io.Closer); ok {
+			closing.Go(func() {
+				if err := c.Close(); err != nil {
+					logger.Warn("closing a provider", "provider", provider.Kind(), "error", err)
+				}
+			})
+		}
+	}
+	closed := make(chan struct{})
+	go func() { closing.Wait(); close(closed) }()
+	select {
+	case <-closed:
+	case <-time.After(letGoLimit):
+		logger.Warn("the server ends before its providers have", "after", letGoLimit.String())
+	}
 }
 
 // openLocal makes the local provider when the options turn it on. It needs Linux;

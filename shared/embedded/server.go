@@ -70,7 +70,12 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	defer s.table.Close()
-	e, err := newEngine(p, o, s, logger)
+	own, err := openProviders(p, o, s, logger)
+	if err != nil {
+		return err
+	}
+	defer letGo(own, logger)
+	e, err := newEngine(o, s, own, logger)
 	if err != nil {
 		return err
 	}
@@ -98,11 +103,8 @@ type engine struct {
 	logger       *slog.Logger
 }
 
-func newEngine(p paths, o Options, s stores, logger *slog.Logger) (*engine, error) {
-	own, err := openProviders(p, o, s, logger)
-	if err != nil {
-		return nil, err
-	}
+// newEngine makes one that uses the server's own providers.
+func newEngine(o Options, s stores, own []berth.Provider, logger *slog.Logger) (*engine, error) {
 	agent, err := openAgent(o, s, logger)
 	if err != nil {
 		return nil, err
