@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/berth-dev/berth/shared/berth"
-	"github.com/berth-dev/berth/shared/sandbox/sprites/spritesapi"
 	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
+	"github.com/berth-dev/berth/shared/sandbox/sprites/spritesapi"
 )
 
 func TestSpritesCanBeAskedWhetherTheyAreThere(t *testing.T) {
