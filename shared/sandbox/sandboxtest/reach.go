@@ -11,12 +11,14 @@ import (
 	"github.com/berth-dev/berth/shared/berth"
 )
 
+type reacher interface {
+	Reach(ctx context.Context) error
+}
+
 // Reach holds a client of a provider's API to this: whatever is answered, the API is
 // reached, without the credential; where nobody listens, the error is unavailable with
 // the cause. connect makes a client of the API at a URL.
-func Reach[C interface {
-	Reach(ctx context.Context) error
-}](t *testing.T, connect func(url string, credential func(context.Context) (berth.SecretValue, error)) (C, error)) {
+func Reach[C reacher](t *testing.T, connect func(url string, credential func(context.Context) (berth.SecretValue, error)) (C, error)) {
 	client := func(t *testing.T, url string) C {
 		c, err := connect(url, func(context.Context) (berth.SecretValue, error) {
 			return berth.NewSecretValue([]byte("not to be sent")), nil
