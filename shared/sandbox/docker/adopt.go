@@ -87,7 +87,7 @@ func (b *box) finish(doing string, do func(context.Context) error) {
 			unlock()
 			if err == nil {
 				if b.isGone() {
-					b.provider.forget(b)
+					b.provider.boxes.Forget(b.id, b)
 				}
 				return
 			}

@@ -50,7 +50,7 @@ func (p *Provider) dialStream(ctx context.Context, ref berth.SandboxRef) (io.Rea
 
 // reach connects to the container of ref, and gives up when that ends.
 func (p *Provider) reach(ctx context.Context, ref berth.SandboxRef, connect func(ctx context.Context, name, start string) (io.ReadWriteCloser, error)) (io.ReadWriteCloser, error) {
-	b, err := p.find(ref.ID)
+	b, err := p.boxes.Find(ref.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ type hands interface {
 // attachedBox is the sandbox of ref when its guest is its own agent, and that
 // guest while it lives.
 func (p *Provider) attachedBox(ref berth.SandboxRef) (*box, *guestProcess) {
-	b, err := p.find(ref.ID)
+	b, err := p.boxes.Find(ref.ID)
 	if err != nil {
 		return nil, nil
 	}

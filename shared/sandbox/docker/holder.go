@@ -10,6 +10,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/hostagent"
 )
 
 // holder names a container through which the volume of b can be read: its own, or
@@ -22,7 +23,7 @@ func (b *box) holder(ctx context.Context) (name string, done func(), err error) 
 	p := b.provider
 	if owned, err := b.ownedVolume(ctx); err != nil || !owned {
 		if err == nil {
-			err = errNoSandbox
+			err = hostagent.ErrNoSandbox
 		}
 		return "", nil, err
 	}

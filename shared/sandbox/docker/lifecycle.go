@@ -12,12 +12,13 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/hostagent"
 )
 
 // Describe returns status gone for a sandbox that is not there. The engine is
 // asked only about one that is recorded nowhere.
 func (p *Provider) Describe(ctx context.Context, ref berth.SandboxRef) (berth.SandboxState, error) {
-	b, err := p.find(ref.ID)
+	b, err := p.boxes.Find(ref.ID)
 	if err != nil {
 		return p.describeUnknown(ctx, ref.ID)
 	}
@@ -49,7 +50,7 @@ func (p *Provider) Stop(ctx context.Context, ref berth.SandboxRef) error {
 
 // take finds a sandbox that has been made and takes its life.
 func (p *Provider) take(ctx context.Context, id berth.SandboxID) (*box, func(), error) {
-	b, err := p.find(id)
+	b, err := p.boxes.Find(id)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -61,7 +62,7 @@ func (p *Provider) take(ctx context.Context, id berth.SandboxID) (*box, func(), 
 	defer b.mu.Unlock()
 	if b.gone || b.agent == nil {
 		unlock()
-		return nil, nil, errNoSandbox
+		return nil, nil, hostagent.ErrNoSandbox
 	}
 	return b, unlock, nil
 }
@@ -179,7 +180,7 @@ func (p *Provider) Start(ctx context.Context, ref berth.SandboxRef) (berth.Sandb
 
 // Destroy removes the container with its volumes, and the folder.
 func (p *Provider) Destroy(ctx context.Context, ref berth.SandboxRef) error {
-	b, err := p.find(ref.ID)
+	b, err := p.boxes.Find(ref.ID)
 	if err != nil {
 		return p.destroyUnknown(ctx, ref.ID)
 	}
@@ -196,7 +197,7 @@ func (p *Provider) Destroy(ctx context.Context, ref berth.SandboxRef) error {
 	if err := b.remove(ctx); err != nil {
 		return err
 	}
-	b.provider.forget(b)
+	b.provider.boxes.Forget(b.id, b)
 	return nil
 }
 

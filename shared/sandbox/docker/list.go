@@ -21,9 +21,7 @@ func (p *Provider) List(ctx context.Context) ([]berth.SandboxState, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.mu.Lock()
-	boxes := p.all()
-	p.mu.Unlock()
+	boxes := p.boxes.All()
 	var states []berth.SandboxState
 	known := map[berth.SandboxID]bool{}
 	for _, b := range boxes {
@@ -61,7 +59,7 @@ func (p *Provider) List(ctx context.Context) ([]berth.SandboxState, error) {
 // claimed reports whether something is known of a sandbox, such as that it is
 // being made or removed.
 func (p *Provider) claimed(id berth.SandboxID) bool {
-	_, err := p.find(id)
+	_, err := p.boxes.Find(id)
 	return err == nil
 }
 

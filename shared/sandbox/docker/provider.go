@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sort"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -34,9 +33,8 @@ type Provider struct {
 	guarded    []string // that no mount may reach
 	work       sync.WaitGroup
 	closed     chan struct{}
-
-	mu    sync.Mutex // guards boxes
-	boxes map[berth.SandboxID]*box
+	closing    sync.Once
+	boxes      hostagent.Register[*box]
 }
 
 var _ berth.Provider = (*Provider)(nil)
@@ -54,7 +52,7 @@ func New(config Config) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Provider{config: config, engine: e, choosing: make(chan struct{}, 1), closed: make(chan struct{}), boxes: map[berth.SandboxID]*box{}}
+	p := &Provider{config: config, engine: e, choosing: make(chan struct{}, 1), closed: make(chan struct{})}
 	p.near = hostagent.Sandboxes{Find: p.agent}
 	p.far = relay.New(relay.Config{Dial: p.dial, Streams: true, DialStream: p.dialStream, Clock: config.Clock})
 	p.attaches.Store(config.Transport == TransportAttached)
@@ -160,7 +158,7 @@ func (p *Provider) adoptAll(recorded []meta, engineAnswers bool) error {
 		slots <- struct{}{}
 		go func() {
 			defer func() { <-slots }()
-			errs <- p.claim(m.ID).adopt(m, engineAnswers)
+			errs <- p.boxes.Claim(m.ID, p.newBox).adopt(m, engineAnswers)
 		}()
 	}
 	var all []error
@@ -172,15 +170,8 @@ func (p *Provider) adoptAll(recorded []meta, engineAnswers bool) error {
 
 // Close lets go of the sandboxes, which go on without the server.
 func (p *Provider) Close() error {
-	p.mu.Lock()
-	select {
-	case <-p.closed:
-	default:
-		close(p.closed)
-	}
-	boxes := p.all()
-	p.mu.Unlock()
-	for _, b := range boxes {
+	p.closing.Do(func() { close(p.closed) })
+	for _, b := range p.boxes.All() {
 		b.letGo()
 	}
 	err := p.far.Close()
@@ -214,60 +205,17 @@ func (p *Provider) isClosed() bool {
 // Kind is docker.
 func (p *Provider) Kind() berth.ProviderKind { return berth.ProviderDocker }
 
-// all is in the order of ids; p.mu is held.
-func (p *Provider) all() []*box {
-	boxes := make([]*box, 0, len(p.boxes))
-	for _, b := range p.boxes {
-		boxes = append(boxes, b)
-	}
-	sort.Slice(boxes, func(i, j int) bool { return boxes[i].id < boxes[j].id })
-	return boxes
-}
-
-var errNoSandbox = berth.Errorf(berth.CodeNotFound, "the sandbox does not exist")
-
-// find returns the sandbox, not_found when there is none.
-func (p *Provider) find(id berth.SandboxID) (*box, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	b := p.boxes[id]
-	if b == nil {
-		return nil, errNoSandbox
-	}
-	return b, nil
-}
-
-// claim returns the sandbox, and makes an empty one when there is none.
-func (p *Provider) claim(id berth.SandboxID) *box {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	b := p.boxes[id]
-	if b == nil {
-		b = p.newBox(id)
-		p.boxes[id] = b
-	}
-	return b
-}
-
-func (p *Provider) forget(b *box) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.boxes[b.id] == b {
-		delete(p.boxes, b.id)
-	}
-}
-
 // agent finds what answers for a sandbox. One that was only just claimed has
 // nothing yet.
 func (p *Provider) agent(ref berth.SandboxRef) (*hostagent.Sandbox, error) {
-	b, err := p.find(ref.ID)
+	b, err := p.boxes.Find(ref.ID)
 	if err != nil {
 		return nil, err
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.agent == nil || b.gone {
-		return nil, errNoSandbox
+		return nil, hostagent.ErrNoSandbox
 	}
 	return b.agent, nil
 }
@@ -278,13 +226,9 @@ const failedFor = time.Hour
 // purge forgets failures that nobody will ask for any more.
 func (p *Provider) purge() {
 	now := p.config.Clock.Now()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for id, b := range p.boxes {
+	p.boxes.Purge(func(b *box) bool {
 		b.mu.Lock()
-		if b.failed != nil && now.Sub(b.failedAt) > failedFor {
-			delete(p.boxes, id)
-		}
-		b.mu.Unlock()
-	}
+		defer b.mu.Unlock()
+		return b.failed != nil && now.Sub(b.failedAt) > failedFor
+	})
 }

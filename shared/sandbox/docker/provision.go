@@ -50,7 +50,7 @@ func (p *Provider) Provision(ctx context.Context, spec berth.SandboxSpec) (berth
 		return berth.SandboxState{}, err
 	}
 	p.purge()
-	b := p.claim(spec.ID)
+	b := p.boxes.Claim(spec.ID, p.newBox)
 	m, err := b.beginMaking(spec)
 	if m == nil {
 		return b.state(), err

@@ -12,7 +12,7 @@ import (
 
 // Describe returns status gone for a sandbox that is not there.
 func (p *Provider) Describe(_ context.Context, ref berth.SandboxRef) (berth.SandboxState, error) {
-	b, err := p.find(ref.ID)
+	b, err := p.boxes.Find(ref.ID)
 	if err != nil {
 		return berth.SandboxState{ID: ref.ID, Status: berth.SandboxGone}, nil
 	}
@@ -24,7 +24,7 @@ const stopLimit = 30 * time.Second
 
 // Stop ends the commands and the guest; outputs stay readable.
 func (p *Provider) Stop(ctx context.Context, ref berth.SandboxRef) error {
-	b, err := p.find(ref.ID)
+	b, err := p.boxes.Find(ref.ID)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func waitFor(ctx context.Context, done <-chan struct{}, limit time.Duration) boo
 // Start makes a stopped or failed sandbox ready again. What was read is
 // forgotten: guards begin anew.
 func (p *Provider) Start(ctx context.Context, ref berth.SandboxRef) (berth.SandboxState, error) {
-	b, err := p.find(ref.ID)
+	b, err := p.boxes.Find(ref.ID)
 	if err != nil {
 		return berth.SandboxState{}, err
 	}
@@ -122,7 +122,7 @@ func (p *Provider) Start(ctx context.Context, ref berth.SandboxRef) (berth.Sandb
 // Destroy ends every process of the sandbox and removes its folder. The
 // workspace stays: it is the user's.
 func (p *Provider) Destroy(ctx context.Context, ref berth.SandboxRef) error {
-	b, err := p.find(ref.ID)
+	b, err := p.boxes.Find(ref.ID)
 	if err != nil {
 		return nil
 	}
@@ -155,6 +155,6 @@ func (b *box) destroy(ctx context.Context) error {
 	b.mu.Lock()
 	b.gone = true
 	b.mu.Unlock()
-	b.provider.forget(b)
+	b.provider.boxes.Forget(b.id, b)
 	return nil
 }

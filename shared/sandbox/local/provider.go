@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sort"
 	"sync"
 
 	"github.com/berth-dev/berth/shared/berth"
@@ -20,13 +19,12 @@ import (
 type Provider struct {
 	hostagent.Sandboxes
 
-	config Config
-	boot   string
-	closed chan struct{}
-	work   sync.WaitGroup
-
-	mu    sync.Mutex // guards boxes
-	boxes map[berth.SandboxID]*box
+	config  Config
+	boot    string
+	closed  chan struct{}
+	closing sync.Once
+	work    sync.WaitGroup
+	boxes   hostagent.Register[*box]
 }
 
 var _ berth.Provider = (*Provider)(nil)
@@ -58,7 +56,7 @@ func New(config Config) (*Provider, error) {
 	if err := os.Chmod(root, 0o700); err != nil {
 		return nil, fmt.Errorf("closing the folder of local sandboxes to others: %w", err)
 	}
-	p := &Provider{config: config, boot: boot, closed: make(chan struct{}), boxes: map[berth.SandboxID]*box{}}
+	p := &Provider{config: config, boot: boot, closed: make(chan struct{})}
 	p.Sandboxes = hostagent.Sandboxes{Find: p.agent}
 	entries, err := os.ReadDir(root)
 	if err != nil {
@@ -77,15 +75,8 @@ func New(config Config) (*Provider, error) {
 
 // Close lets go of the sandboxes, which go on without the server.
 func (p *Provider) Close() error {
-	p.mu.Lock()
-	select {
-	case <-p.closed:
-	default:
-		close(p.closed)
-	}
-	boxes := p.all()
-	p.mu.Unlock()
-	for _, b := range boxes {
+	p.closing.Do(func() { close(p.closed) })
+	for _, b := range p.boxes.All() {
 		b.letGo()
 	}
 	p.work.Wait()
@@ -97,57 +88,13 @@ func (p *Provider) Kind() berth.ProviderKind { return berth.ProviderLocal }
 
 // List returns the sandboxes of this installation, oldest first.
 func (p *Provider) List(context.Context) ([]berth.SandboxState, error) {
-	p.mu.Lock()
-	boxes := p.all()
-	p.mu.Unlock()
 	var states []berth.SandboxState
-	for _, b := range boxes {
+	for _, b := range p.boxes.All() {
 		if state := b.state(); state.Status != berth.SandboxGone {
 			states = append(states, state)
 		}
 	}
 	return states, nil
-}
-
-// all is in the order of ids; p.mu is held.
-func (p *Provider) all() []*box {
-	boxes := make([]*box, 0, len(p.boxes))
-	for _, b := range p.boxes {
-		boxes = append(boxes, b)
-	}
-	sort.Slice(boxes, func(i, j int) bool { return boxes[i].id < boxes[j].id })
-	return boxes
-}
-
-// find returns the sandbox, not_found when there is none.
-func (p *Provider) find(id berth.SandboxID) (*box, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	b := p.boxes[id]
-	if b == nil {
-		return nil, berth.Errorf(berth.CodeNotFound, "the sandbox does not exist")
-	}
-	return b, nil
-}
-
-// claim returns the sandbox, and makes an empty one when there is none.
-func (p *Provider) claim(id berth.SandboxID) *box {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	b := p.boxes[id]
-	if b == nil {
-		b = p.newBox(id)
-		p.boxes[id] = b
-	}
-	return b
-}
-
-func (p *Provider) forget(b *box) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.boxes[b.id] == b {
-		delete(p.boxes, b.id)
-	}
 }
 
 // adopt takes up one recorded sandbox.
@@ -169,7 +116,7 @@ func (p *Provider) adopt(id berth.SandboxID) error {
 	if m.Installation != p.config.Installation {
 		return nil
 	}
-	b := p.claim(id)
+	b := p.boxes.Claim(id, p.newBox)
 	b.life.Lock()
 	defer b.life.Unlock()
 	return b.adopt(m)

@@ -28,7 +28,7 @@ func (p *Provider) Provision(ctx context.Context, spec berth.SandboxSpec) (berth
 	if err := spec.Check(berth.ProviderLocal); err != nil {
 		return berth.SandboxState{}, err
 	}
-	b := p.claim(spec.ID)
+	b := p.boxes.Claim(spec.ID, p.newBox)
 	b.life.Lock()
 	defer b.life.Unlock()
 	if b.gone { // destroyed while this waited for its turn

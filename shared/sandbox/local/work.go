@@ -10,7 +10,7 @@ import (
 // agent finds what answers for a sandbox. A sandbox that was only just claimed
 // has nothing yet.
 func (p *Provider) agent(ref berth.SandboxRef) (*hostagent.Sandbox, error) {
-	b, err := p.find(ref.ID)
+	b, err := p.boxes.Find(ref.ID)
 	if err != nil {
 		return nil, err
 	}
