@@ -18,8 +18,12 @@ import (
 )
 
 // supervise runs one command. Its output is framed by two pumps, its end by the
-// exit frame; nothing of it depends on a connection.
-const supervise = `pump() {
+// exit frame; nothing of it depends on a connection. The lock stays after the exit
+// frame: what comes later goes nowhere. Nothing of it stays once the sandbox's folder
+// is gone, and what the command left in its group is ended then, or when the sandbox
+// is stopped.
+const supervise = `hold() { until mkdir "$C/lock" 2>/dev/null; do [ -d "$C" ] && [ ! -e "$C/done" ] || return 1; sleep 0.01; done; }
+pump() {
   local n h
   while :; do
     dd bs=32768 count=1 of="$C/p$1" 2>/dev/null
@@ -29,7 +33,7 @@ const supervise = `pump() {
     fi
     printf -v h '\\%03o\\000\\%03o\\%03o\\%03o' "$1" $((n>>16&255)) $((n>>8&255)) $((n&255))
     { printf "$h"; cat "$C/p$1"; } > "$C/f$1"
-    until mkdir "$C/lock" 2>/dev/null; do sleep 0.01; done
+    hold || { rm -f "$C/p$1" "$C/f$1"; exec cat > /dev/null; }
     cat "$C/f$1" >> "$C/spool"; rmdir "$C/lock"
   done < "$2"
 }
@@ -37,7 +41,9 @@ supervise() {
   set -m; trap '' HUP
   pump 2 "$C/o" & p1=$!
   pump 3 "$C/e" & p2=$!
-  launch < /dev/null > "$C/o" 2> "$C/e" & pid=$!
+  exec 3> "$C/o" 4> "$C/e" || exit 0 # held here: a command may end before it opens them, and pumps wait for that
+  launch < /dev/null >&3 2>&4 3>&- 4>&- & pid=$!
+  exec 3>&- 4>&-
   echo "$pid" > "$C/pid.new"; mv "$C/pid.new" "$C/pid"
   w=
   if [ "$LIMIT" != 0 ]; then
@@ -50,9 +56,13 @@ supervise() {
   if [ "$st" -gt 128 ]; then sig=$(kill -l $((st-128)) 2>/dev/null); [ -n "$sig" ] && why=signalled; fi
   [ -s "$C/why" ] && why=$(cat "$C/why")
   j="{\"code\":$st,\"signal\":\"${sig#SIG}\",\"reason\":\"$why\"}"
-  until mkdir "$C/lock" 2>/dev/null; do sleep 0.01; done
+  hold || { kill -KILL -- "-$pid" 2>/dev/null; exit 0; }
   printf "\\005\\000\\000\\000\\$(printf %03o ${#j})%s" "$j" >> "$C/spool"
   rm -f "$C/o" "$C/e" "$C"/p[23] "$C"/f[23]; : > "$C/done"
+  while kill -0 -- "-$pid" 2>/dev/null; do
+    [ "$(cat "$R/status" 2>/dev/null)" = ready ] || kill -KILL -- "-$pid"
+    sleep 1
+  done
 }
 `
 

@@ -81,8 +81,11 @@ func trimLine(b []byte) string {
 	return string(b)
 }
 
-// endAll ends every command of the sandbox.
-const endAll = `for why in TERM KILL; do left=
+// endAll ends every command of the sandbox, also those that are just starting.
+const endAll = `n=0; for c in "$R"/c/*/; do
+  while [ -d "$c" ] && [ ! -f "$c/pid" ] && [ ! -e "$c/done" ] && [ $n -lt 50 ]; do sleep 0.1; n=$((n+1)); done
+done
+for why in TERM KILL; do left=
 for c in "$R"/c/*/; do
   [ -f "$c/pid" ] && [ ! -e "$c/done" ] || continue
   echo cancelled > "$c/why"; kill -$why -- "-$(cat "$c/pid")" 2>/dev/null && left=1
