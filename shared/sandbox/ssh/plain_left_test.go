@@ -102,7 +102,7 @@ func TestABackgroundProcessOfAPlainCommandEndsWithItsSandbox(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			sh, s, ref := hereSandbox(t)
-			spec := berth.CommandSpec{ID: "speaks", Script: "while sleep 0.1; do echo late; done & echo begun"}
+			spec := berth.CommandSpec{ID: "stays", Script: "sleep 6014 & echo begun"}
 			if err := s.StartCommand(t.Context(), ref, spec); err != nil {
 				t.Fatal(err)
 			}
