@@ -112,13 +112,13 @@ type Transfer struct {
 	ID        string            `json:"id"`
 	Sandbox   SandboxID         `json:"sandbox"`
 	Path      string            `json:"path"`
-	Direction TransferDirection `json:"direction"`
+	Direction TransferDirection `json:"direction" enum:"upload,download"`
 	Status    TransferStatus    `json:"status" enum:"waiting,moving,done,failed"`
 	Reason    *Reason           `json:"reason"`
 	Size      int64             `json:"size"`
 	SHA256    string            `json:"sha256"`
 	Mode      uint32            `json:"mode"`
-	Method    string            `json:"method"`
+	Method    string            `json:"method" enum:"PUT,GET"`
 	URL       string            `json:"url"`
 	ExpiresAt time.Time         `json:"expires_at"`
 }
@@ -138,7 +138,7 @@ const (
 // Principal is who asks.
 type Principal struct {
 	Name   string  `json:"name"`
-	Scopes []Scope `json:"scopes"`
+	Scopes []Scope `json:"scopes" enum:"read,run,admin,host"`
 	Host   HostID  `json:"host,omitempty"`
 	// Key is the API key that was sent; empty for the embedded server's own token.
 	Key KeyID `json:"key,omitempty"`

@@ -22,7 +22,7 @@ type Event struct {
 	Run     RunID        `json:"run"`
 	Seq     int64        `json:"seq"`
 	Time    time.Time    `json:"time"`
-	Kind    EventKind    `json:"kind"`
+	Kind    EventKind    `json:"kind" enum:"run.status,run.cancel,sandbox.status,sandbox.progress,stage.started,stage.ended,output,notice"`
 	Stage   StageID      `json:"stage,omitempty"`
 	Status  string       `json:"status,omitempty"`
 	Reason  *Reason      `json:"reason,omitempty"`

@@ -15,7 +15,7 @@ const (
 // FileInfo describes a file of a sandbox.
 type FileInfo struct {
 	Path       string    `json:"path" doc:"Relative to the workspace"`
-	Kind       FileKind  `json:"kind"`
+	Kind       FileKind  `json:"kind" enum:"file,directory,other"`
 	Size       int64     `json:"size" doc:"Bytes"`
 	Mode       uint32    `json:"mode" doc:"Permission bits"`
 	ModifiedAt time.Time `json:"modified_at"`

@@ -9,7 +9,7 @@ type Host struct {
 	Fingerprint string            `json:"fingerprint" doc:"SHA-256 of the pinned certificate"`
 	PublicURL   string            `json:"public_url,omitempty" doc:"Where browsers reach previews of its sandboxes, such as https://*.host.example.com; absent where they do not"`
 	Labels      map[string]string `json:"labels"`
-	Providers   []ProviderKind    `json:"providers"`
+	Providers   []ProviderKind    `json:"providers" enum:"local,docker,daytona,ssh,exe,sprites"`
 	HostCapacity
 	Status    HostStatus `json:"status" enum:"joining,ready,draining,lost"`
 	Draining  bool       `json:"draining" doc:"Takes no new sandbox; what runs there goes on"`

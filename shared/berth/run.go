@@ -92,7 +92,7 @@ type Run struct {
 // RunSummary is a run in a list.
 type RunSummary struct {
 	ID          RunID         `json:"id"`
-	Status      RunStatus     `json:"status"`
+	Status      RunStatus     `json:"status" enum:"submitted,queued,provisioning,running,blocked,succeeded,failed,cancelled"`
 	Environment EnvironmentID `json:"environment"`
 	Command     string        `json:"command" doc:"One line, cut at 120 characters"`
 	CreatedAt   time.Time     `json:"created_at"`

@@ -21,9 +21,9 @@ type Sandbox struct {
 	ID          SandboxID     `json:"id"`
 	Run         RunID         `json:"run"`
 	Environment EnvironmentID `json:"environment"`
-	Provider    ProviderKind  `json:"provider"`
+	Provider    ProviderKind  `json:"provider" enum:"local,docker,daytona,ssh,exe,sprites"`
 	Host        HostID        `json:"host,omitempty"`
-	Status      SandboxStatus `json:"status"`
+	Status      SandboxStatus `json:"status" enum:"creating,ready,stopped,destroyed,failed,gone"`
 	Reason      *Reason       `json:"reason,omitempty"`
 	// Workspace is the absolute path, inside the sandbox, that commands start in.
 	Workspace string `json:"workspace"`

@@ -111,20 +111,23 @@ func exampleErrors(code berth.Code) []berth.Problem {
 
 // codesOf are all errors of a route, in the order of the domain's table.
 func codesOf(route Route, s spec) []berth.Code {
+	// What any request can meet: the checks of the edge, among them that of the
+	// Host and of bodies that nobody asked for, and the gateway's own answers.
 	set := map[berth.Code]bool{
-		berth.CodeMalformed: true, berth.CodeInvalid: true, berth.CodeInternal: true, berth.CodeUnavailable: true,
+		berth.CodeMalformed: true, berth.CodeInvalid: true, berth.CodeForbidden: true, berth.CodeTooLarge: true,
+		berth.CodeRateLimited: true, berth.CodeInternal: true, berth.CodeUnavailable: true, berth.CodeTimedOut: true,
 	}
 	if route.Scope != berth.ScopeNone {
-		set[berth.CodeUnauthenticated], set[berth.CodeForbidden] = true, true
+		set[berth.CodeUnauthenticated] = true
 	}
 	if route.Takes != "" {
-		set[berth.CodeTooLarge], set[berth.CodeUnsupportedMedia] = true, true
+		set[berth.CodeUnsupportedMedia] = true
 	}
 	if strings.Contains(route.Path, "{") {
 		set[berth.CodeNotFound] = true
 	}
-	if route.Keyed {
-		set[berth.CodeConflict] = true
+	if route.Keyed { // not_found is what was made and deleted since
+		set[berth.CodeConflict], set[berth.CodeNotFound] = true, true
 	}
 	for _, c := range s.codes {
 		set[c] = true
@@ -147,11 +150,14 @@ func (a *API) describeBody(route Route, s spec) {
 		if s.takes != nil {
 			schema = a.huma.OpenAPI().Components.Schemas.Schema(typeOf(s.takes), true, "")
 			if s.optional {
-				schema = optionalSchema(a.huma.OpenAPI().Components.Schemas, typeOf(s.takes).Name()+"Request", schema)
+				schema = optionalSchema(a.huma.OpenAPI().Components.Schemas, requestName(s.takes), schema)
+			}
+			if route.Takes == mediaMergePatch {
+				schema = patchSchema(a.huma.OpenAPI().Components.Schemas, typeOf(s.takes).Name()+"Patch", schema)
 			}
 		}
 		op.RequestBody = &huma.RequestBody{
-			Required: true,
+			Required: !s.bodiless,
 			Content:  map[string]*huma.MediaType{route.Takes: {Schema: schema, Example: s.example}},
 		}
 	}
@@ -169,10 +175,19 @@ func (a *API) describeBody(route Route, s spec) {
 		if answer.Content == nil {
 			answer.Content = map[string]*huma.MediaType{}
 		}
-		answer.Content[media] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Description: s.media[media]}}
-		if media == mediaBytes {
-			answer.Content[media].Schema.Format = "binary"
+		schema := &huma.Schema{Type: huma.TypeString, Description: s.media[media]}
+		switch media {
+		case mediaBytes:
+			schema.Format = "binary"
+		case mediaJSON:
+			schema.Type = huma.TypeObject
 		}
+		answer.Content[media] = &huma.MediaType{Schema: schema}
+	}
+	if s.upserts {
+		made := *answer
+		made.Description = http.StatusText(http.StatusCreated)
+		op.Responses[strconv.Itoa(http.StatusCreated)] = &made
 	}
 	for _, p := range op.Parameters {
 		p.Schema = paramSchema(p)
@@ -185,12 +200,16 @@ func (a *API) describeBody(route Route, s spec) {
 func paramSchema(p *huma.Param) *huma.Schema {
 	out := *p.Schema
 	out.Description = ""
-	if p.In == "query" && slices.Contains([]string{"limit", "offset", "after"}, p.Name) {
+	switch {
+	case p.In != "query":
+	case p.Name == "force":
+		return &huma.Schema{Type: huma.TypeBoolean}
+	case slices.Contains([]string{"limit", "offset", "after"}, p.Name):
 		low := 0.0
 		if p.Name == "limit" {
 			low = 1
 		}
-		return &huma.Schema{Type: huma.TypeInteger, Format: "int64", Minimum: &low}
+		return &huma.Schema{Type: huma.TypeInteger, Format: "int64", Minimum: &low, Maximum: out.Maximum}
 	}
 	return &out
 }

@@ -9,7 +9,9 @@ import (
 	"testing"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/go-cmp/cmp"
 
+	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/httpapi"
 )
 
@@ -83,6 +85,17 @@ func TestEveryReferenceOfTheDocumentResolves(t *testing.T) {
 	}
 	if bytes.Contains(raw, []byte("$schema")) {
 		t.Error("the document speaks of $schema")
+	}
+}
+
+func TestTheDocumentKnowsEveryCode(t *testing.T) {
+	t.Parallel()
+	var want []any
+	for _, row := range berth.Codes {
+		want = append(want, string(row.Code))
+	}
+	if diff := cmp.Diff(want, httpapi.Document().Components.Schemas.Map()["ProblemDocument"].Properties["code"].Enum); diff != "" {
+		t.Errorf("codes (-table +document):\n%s", diff)
 	}
 }
 

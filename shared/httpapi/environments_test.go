@@ -39,6 +39,11 @@ func TestAnEnvironmentIsCreatedShownChangedAndDeleted(t *testing.T) {
 		if env.Resources.CPU != nil || *env.Resources.Memory != "8GB" || env.Env["A"] != "1" || *env.Image.Docker != "buildpack-deps:noble" {
 			t.Errorf("the merge patch gave %s", patched.Body)
 		}
+		// Also where the document has no null elsewhere: it is held to this too.
+		patched = c.want(200, "PATCH /environments/ci", `{"env":{"A":null},"labels":null,"network":{"mode":null,"allow":null},"docker":null}`, "If-Match: "+patched.Header.Get("ETag"))
+		if env = httpapitest.JSON[berth.Environment](t, patched); len(env.Env) != 0 || env.Network.Mode != berth.NetworkAllowAll {
+			t.Errorf("a merge patch of nulls gave %s", patched.Body)
+		}
 		tag2 := patched.Header.Get("ETag")
 		if tag2 == tag {
 			t.Error("the ETag did not change")

@@ -18,7 +18,7 @@ type eventsInput struct {
 	RunParams
 	WaitParams
 	After  string `query:"after" doc:"Sequence number to begin after; 0 unless given" example:"0"`
-	Limit  string `query:"limit" doc:"Most events, 1 to 100; 100 unless given" example:"100"`
+	Limit  string `query:"limit" maximum:"100" doc:"Most events, 1 to 100; 100 unless given" example:"100"`
 	LastID string `header:"Last-Event-ID" doc:"With text/event-stream: the id that was read last; it beats after"`
 	Accept string `header:"Accept" hidden:"true"`
 }

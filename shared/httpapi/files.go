@@ -89,7 +89,7 @@ func fileOperations() []operation {
 type readFileInput struct {
 	FileParams
 	Offset string `query:"offset" doc:"next_offset of the piece before; 0 unless given" example:"0"`
-	Limit  string `query:"limit" doc:"Most bytes, up to 1048576; 1048576 unless given" example:"65536"`
+	Limit  string `query:"limit" maximum:"1048576" doc:"Most bytes, up to 1048576; 1048576 unless given" example:"65536"`
 	Accept string `header:"Accept" hidden:"true"`
 }
 

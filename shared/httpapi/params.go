@@ -14,7 +14,7 @@ import (
 
 // PageParams are what every list takes.
 type PageParams struct {
-	Limit  string `query:"limit" doc:"Most items, 1 to 100; 20 unless given" example:"20"`
+	Limit  string `query:"limit" maximum:"100" doc:"Most items, 1 to 100; 20 unless given" example:"20"`
 	Cursor string `query:"cursor" doc:"next of the page before"`
 }
 
@@ -67,7 +67,7 @@ func (in WaitParams) wait() (time.Duration, error) {
 type ReadParams struct {
 	WaitParams
 	Offset string `query:"offset" doc:"next_offset of the piece before; 0 unless given" example:"0"`
-	Limit  string `query:"limit" doc:"Most bytes, up to 1048576, frames being whole; 1048576 unless given" example:"65536"`
+	Limit  string `query:"limit" maximum:"1048576" doc:"Most bytes, up to 1048576, frames being whole; 1048576 unless given" example:"65536"`
 }
 
 // outputRead is a parsed ReadParams.

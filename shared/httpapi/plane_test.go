@@ -65,7 +65,7 @@ func (p *testPlane) CreateRun(ctx context.Context, id berth.RunID, req berth.Run
 	_, err := p.Store.CreateRun(ctx, records.Head{ID: id, CreatedBy: by},
 		berth.Definition{Environment: env, Command: req.Command, Script: req.Script},
 		[]berth.Stage{{ID: "01-command", Kind: berth.StageCommand, Status: berth.StagePending}},
-		berth.Sandbox{ID: berth.SandboxID(p.IDs.NewID()), Provider: berth.ProviderLocal, Status: berth.SandboxCreating})
+		berth.Sandbox{ID: berth.SandboxID(p.IDs.NewID()), Provider: berth.ProviderLocal, Status: berth.SandboxCreating, Labels: map[string]string{}})
 	return id, err
 }
 
@@ -73,7 +73,10 @@ func (p *testPlane) Preflight(ctx context.Context, req berth.RunRequest, mayRun 
 	if p.preflight != nil {
 		return p.preflight(ctx, req, mayRun)
 	}
-	return berth.Preflight{OK: true, Checks: []berth.Check{{Name: "environment", Status: berth.CheckPass, Summary: "fine"}}}, nil
+	return berth.Preflight{
+		OK: true, Sources: map[string]string{},
+		Checks: []berth.Check{{Name: "environment", Status: berth.CheckPass, Summary: "fine", Details: []berth.Problem{}}},
+	}, nil
 }
 
 func (p *testPlane) CheckEnvironment(ctx context.Context, id berth.EnvironmentID) (berth.Preflight, error) {
@@ -81,7 +84,7 @@ func (p *testPlane) CheckEnvironment(ctx context.Context, id berth.EnvironmentID
 		return p.checkEnvironment(ctx, id)
 	}
 	e, err := p.FindEnvironment(ctx, id)
-	return berth.Preflight{OK: err == nil, Environment: &e.Environment}, err
+	return berth.Preflight{OK: err == nil, Environment: &e.Environment, Checks: []berth.Check{}, Sources: map[string]string{}}, err
 }
 
 func (p *testPlane) CancelRun(ctx context.Context, id berth.RunID) error {

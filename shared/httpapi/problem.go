@@ -14,7 +14,7 @@ type ProblemDocument struct {
 	Title       string          `json:"title" doc:"What the code means" example:"Invalid request"`
 	Status      int             `json:"status" doc:"HTTP status" example:"422"`
 	Detail      string          `json:"detail" doc:"What is wrong, for people" example:"must be a whole number of 1 or more and a unit, such as 512MiB or 4GB"`
-	Code        berth.Code      `json:"code" doc:"Stable kind of the error" example:"invalid"`
+	Code        berth.Code      `json:"code" enum:"malformed,invalid,unsupported,too_large,unsupported_media,unauthenticated,forbidden,not_found,conflict,stale,precondition_required,rate_limited,unavailable,timed_out,internal" doc:"Stable kind of the error" example:"invalid"`
 	RequestID   string          `json:"request_id" doc:"Finds the request in the server's log" example:"01jd3v6d0x2m5p8q9r7s4t1v0w"`
 	Remediation string          `json:"remediation,omitempty" doc:"What to do about it"`
 	Errors      []berth.Problem `json:"errors" doc:"Every fault of the input, each at its place: the path of a body's field as it is, else path., query. or header. and the name"`

@@ -24,10 +24,13 @@ type spec struct {
 	status int
 	// takes is a value of the body's type.
 	takes any
-	// optional says that no field of the body is required.
-	optional bool
-	example  any // of the body
-	reply    any // an example of the answer
+	// optional says that no field of the body is required, bodiless that the body
+	// itself is not.
+	optional, bodiless bool
+	// upserts says that success is 201 when something was made.
+	upserts bool
+	example any // of the body
+	reply   any // an example of the answer
 	// gives is a value of the answer's type, where the handler writes it itself.
 	gives any
 	// media are further media types of the answer, with what they are for.

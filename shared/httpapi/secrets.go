@@ -13,7 +13,7 @@ func secretOperations() []operation {
 		op("find-secret", spec{summary: "Show a secret's metadata"}, (*API).findSecret),
 		op("put-secret", spec{
 			summary: "Set a secret", description: "Creates (201) or replaces (200). A value has 6 bytes to 64 KiB; value_base64 is for bytes that are not UTF-8.",
-			takes: berth.SecretRequest{}, example: map[string]any{"value": "s3cr3t-value", "type": "token"}, codes: []berth.Code{berth.CodeStale},
+			takes: berth.SecretRequest{}, upserts: true, example: map[string]any{"value": "s3cr3t-value", "type": "token"}, codes: []berth.Code{berth.CodeStale},
 		}, (*API).putSecret),
 		op("delete-secret", spec{summary: "Delete a secret", description: "The value is gone at once."}, (*API).deleteSecret),
 	}

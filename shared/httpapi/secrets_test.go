@@ -31,6 +31,7 @@ func TestAVariableIsSetShownAndDeleted(t *testing.T) {
 		}
 		c.want(204, "DELETE /variables/A", "")
 		c.wantProblem(berth.CodeNotFound, nil, "DELETE /variables/A", "")
+		c.wantProblem(berth.CodeInvalid, []string{"value"}, "PUT /variables/B", `{}`)
 		c.wantProblem(berth.CodeInvalid, []string{"value"}, "PUT /variables/A", `{"value":"a\u0000b"}`)
 		c.wantProblem(berth.CodeInvalid, []string{"value"}, "PUT /variables/A", `{"value":"`+strings.Repeat("x", 64<<10+1)+`"}`)
 		c.wantProblem(berth.CodeInvalid, []string{"path.name", "vlaue"}, "PUT /variables/a-b", `{"vlaue":"x"}`)

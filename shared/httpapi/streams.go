@@ -17,7 +17,7 @@ func streamOperations() []operation {
 			description: "Answers a ticket, for one shell with the environment's variables, within a minute: " +
 				"a WebSocket of the protocol berth-stream-1 to its url, with the ticket's value in the header Berth-Ticket and, when there is a fingerprint, trusting that certificate alone. " +
 				"Where no stream reaches the sandbox and the provider has a command line, it is that; its shell has none of the variables. Whoever has the answer is let in.",
-			takes: berth.ShellRequest{}, optional: true, example: map[string]any{"terminal": "xterm-256color", "window": map[string]any{"columns": 120, "rows": 40}},
+			takes: berth.ShellRequest{}, optional: true, bodiless: true, example: map[string]any{"terminal": "xterm-256color", "window": map[string]any{"columns": 120, "rows": 40}},
 			codes: codes,
 		}, (*API).openShell),
 		op("open-preview", spec{
@@ -29,6 +29,7 @@ func streamOperations() []operation {
 		op("carry-stream", spec{
 			summary:     "Carry a stream into a sandbox",
 			description: "A WebSocket of the protocol berth-stream-1 with a ticket in the header Berth-Ticket. Its messages are the frames of a shell or of a connection.",
+			status:      http.StatusSwitchingProtocols,
 			codes:       append([]berth.Code{berth.CodeUnauthenticated, berth.CodeForbidden, berth.CodeNotFound}, codes...),
 		}, (*API).carryStream),
 	}

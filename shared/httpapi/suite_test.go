@@ -61,6 +61,7 @@ func routeMux() *http.ServeMux {
 
 // noting is do, which notes the routes that an event succeeds on.
 func (s *routes) noting(t *testing.T, do httpapitest.Do) httpapitest.Do {
+	do = holding(t, do)
 	if !httpapitest.AsEvents(t) {
 		return do
 	}

@@ -48,7 +48,7 @@ func variableOperations() []operation {
 		op("find-variable", spec{summary: "Show a variable"}, (*API).findVariable),
 		op("put-variable", spec{
 			summary: "Set a variable", description: "Creates (201) or replaces (200). Runs read it when they are created.",
-			takes: berth.VariableRequest{}, example: berth.VariableRequest{Value: "https://registry.example.com"}, codes: []berth.Code{berth.CodeStale},
+			takes: berth.VariableRequest{}, upserts: true, example: berth.VariableRequest{Value: "https://registry.example.com"}, codes: []berth.Code{berth.CodeStale},
 		}, (*API).putVariable),
 		op("delete-variable", spec{summary: "Delete a variable"}, (*API).deleteVariable),
 	}
@@ -73,19 +73,24 @@ func (a *API) putVariable(ctx context.Context, in *nameChange) (*upserted[berth.
 	f.add("path.name", err)
 	createOnly, err := in.createOnly()
 	f.add("header.If-None-Match", err)
-	var req berth.VariableRequest
+	var req struct { // an empty value is one; that it was left out must not clear what is there
+		Value *string `json:"value"`
+	}
 	_, err = readJSON(ctx, &req)
 	f.add("", err)
 	switch {
-	case len(req.Value) > maxVariableBytes:
+	case err != nil:
+	case req.Value == nil:
+		f.addf("value", "is missing: it may be empty")
+	case len(*req.Value) > maxVariableBytes:
 		f.addf("value", "is longer than %s", sizeText(maxVariableBytes))
-	case strings.ContainsRune(req.Value, 0):
+	case strings.ContainsRune(*req.Value, 0):
 		f.addf("value", "holds a NUL byte, which no environment variable can")
 	}
 	if err := f.err(); err != nil {
 		return nil, err
 	}
-	v, made, err := a.cfg.Records.PutVariable(ctx, name, req.Value, createOnly)
+	v, made, err := a.cfg.Records.PutVariable(ctx, name, *req.Value, createOnly)
 	if err != nil {
 		return nil, existsAlready(err, createOnly)
 	}
