@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -69,11 +70,16 @@ func (a *app) cp(ctx context.Context, from, to place, recursive bool) error {
 		return err
 	}
 	defer c.Close()
+	ctx, stop := a.untilSignal(ctx)
+	defer stop()
 	id := from.sandbox
 	if id == "" {
 		id = to.sandbox
 	}
 	sandbox, err := a.findReady(ctx, c, id, nil)
+	if errors.Is(context.Cause(ctx), errInterrupted) {
+		return exitStatus(statusCancelled)
+	}
 	if err != nil {
 		return err
 	}
@@ -83,7 +89,10 @@ func (a *app) cp(ctx context.Context, from, to place, recursive bool) error {
 	} else {
 		err = k.download(ctx, from.path, to.path)
 	}
-	if err != nil {
+	switch {
+	case errors.Is(context.Cause(ctx), errInterrupted):
+		return exitStatus(statusCancelled)
+	case err != nil:
 		return err
 	}
 	if k.skipped > 0 {

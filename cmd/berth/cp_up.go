@@ -104,13 +104,23 @@ func (k *copier) uploadFile(ctx context.Context, file *os.File, to string) error
 
 // uploadInput copies standard input, by way of a file: its size and hash go first.
 func (k *copier) uploadInput(ctx context.Context, to string) error {
-	file, err := os.CreateTemp("", "berth-cp-*")
+	file, err := os.CreateTemp(k.app.env["TMPDIR"], "berth-cp-*")
 	if err != nil {
 		return local(err, "copying standard input")
 	}
-	defer os.Remove(file.Name())
+	// At once, where a file can be without a name: a program that is killed leaves none.
+	if os.Remove(file.Name()) != nil {
+		defer os.Remove(file.Name())
+	}
 	defer file.Close()
-	_, err = io.Copy(file, k.app.stdin)
+	copied := make(chan error, 1)
+	// Not waited for after a signal: a read of standard input cannot be called back.
+	go func() { _, err := io.Copy(file, k.app.stdin); copied <- err }()
+	select {
+	case err = <-copied:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	if err = errors.Join(err, file.Chmod(0o644)); err != nil {
 		return local(err, "copying standard input")
 	}

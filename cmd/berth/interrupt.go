@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"sync"
 
@@ -9,6 +10,27 @@ import (
 	"github.com/berth-dev/berth/shared/client"
 	"github.com/berth-dev/berth/shared/terminal"
 )
+
+// errInterrupted is the cause of a context that a signal has ended.
+var errInterrupted = errors.New("interrupted")
+
+// untilSignal returns a context that the first signal ends, so that what a command
+// has begun on this machine is taken away; the second ends the program at once.
+func (a *app) untilSignal(ctx context.Context) (context.Context, func()) {
+	ctx, end := context.WithCancelCause(ctx)
+	signals, stop := a.signals()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer stop()
+		select {
+		case <-signals:
+			end(errInterrupted)
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { end(nil); <-ended }
+}
 
 // canceller turns the first signal that ends programs into the cancelling of a run and the
 // second into leaving it.
