@@ -55,7 +55,7 @@ func newAPIStack(app awscdk.App, c *config, data *dataStack, runner *runnerStack
 
 // memoryOf gives those that carry files room for them.
 func memoryOf(set permissionSet) int {
-	if set.has(writeBlobs) {
+	if set.has(writeTransfers) {
 		return middling
 	}
 	return small

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"path"
+
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 
+	"github.com/berth-dev/berth/shared/berth"
+	"github.com/berth-dev/berth/shared/githubapp"
 	"github.com/berth-dev/berth/shared/table/dynamo"
 )
 
@@ -13,13 +17,19 @@ type grant int
 const (
 	readTable grant = iota
 	writeTable
-	readBlobs
-	writeBlobs
-	removeBlobs
+	readOutput
+	writeOutput
+	removeOutput
+	readTransfers
+	writeTransfers
+	removeTransfers
 	readUserSecrets
 	writeUserSecrets
+	// readProviderSecrets is for what hosts and providers let the server in with.
 	readProviderSecrets
-	writeProviderSecrets
+	writeHostSecrets
+	// readAppSecret is for the key of the GitHub App.
+	readAppSecret
 	startExecutions
 	describeExecutions
 	answerTasks
@@ -32,15 +42,19 @@ const (
 var actions = map[grant][]string{
 	readTable: {"dynamodb:GetItem", "dynamodb:Query"},
 	// A transaction asks for the rights of its parts.
-	writeTable:  {"dynamodb:ConditionCheckItem", "dynamodb:DeleteItem", "dynamodb:PutItem"},
-	readBlobs:   {"s3:GetObject"},
-	writeBlobs:  {"s3:AbortMultipartUpload", "s3:PutObject"},
-	removeBlobs: {"s3:DeleteObject"},
+	writeTable:      {"dynamodb:ConditionCheckItem", "dynamodb:DeleteItem", "dynamodb:PutItem"},
+	readOutput:      {"s3:GetObject"},
+	writeOutput:     {"s3:AbortMultipartUpload", "s3:PutObject"},
+	removeOutput:    {"s3:DeleteObject"},
+	readTransfers:   {"s3:GetObject"},
+	writeTransfers:  {"s3:AbortMultipartUpload", "s3:PutObject"},
+	removeTransfers: {"s3:DeleteObject"},
 
-	readUserSecrets:      {"secretsmanager:GetSecretValue"},
-	readProviderSecrets:  {"secretsmanager:GetSecretValue"},
-	writeUserSecrets:     writeSecrets,
-	writeProviderSecrets: writeSecrets,
+	readUserSecrets:     {"secretsmanager:GetSecretValue"},
+	readProviderSecrets: {"secretsmanager:GetSecretValue"},
+	readAppSecret:       {"secretsmanager:GetSecretValue"},
+	writeUserSecrets:    writeSecrets,
+	writeHostSecrets:    writeSecrets,
 
 	startExecutions:    {"states:StartExecution"},
 	describeExecutions: {"states:DescribeExecution"},
@@ -68,10 +82,10 @@ func statements(stack awscdk.Stack, c *config, data *dataStack, set permissionSe
 			add(actions[g], resources(stack, c, data, g)...)
 		}
 	}
-	if set.has(readBlobs, removeBlobs) { // without it a blob that is not there is "access denied"
+	if set.has(readOutput, removeOutput, readTransfers, removeTransfers) { // without it a blob that is not there is "access denied"
 		add([]string{"s3:ListBucket"}, data.bucket.BucketArn())
 	}
-	if data.key != nil && set.has(readTable, writeTable, readBlobs, writeBlobs) {
+	if data.key != nil && len(sets[set]) > 0 {
 		add(useKey, data.key.KeyArn())
 	}
 	return out
@@ -87,12 +101,22 @@ func resources(stack awscdk.Stack, c *config, data *dataStack, g grant) []*strin
 		return all
 	case writeTable:
 		return []*string{data.table.TableArn()}
-	case readBlobs, writeBlobs, removeBlobs:
-		return []*string{data.bucket.ArnForObjects(text(outputPrefix + "*")), data.bucket.ArnForObjects(text(transferPrefix + "*"))}
+	case readOutput, writeOutput, removeOutput:
+		return []*string{data.bucket.ArnForObjects(text(outputPrefix + "*"))}
+	case readTransfers, writeTransfers, removeTransfers:
+		return []*string{data.bucket.ArnForObjects(text(transferPrefix + "*"))}
 	case readUserSecrets, writeUserSecrets:
 		return []*string{secretsARN(stack, c, "user")}
-	case readProviderSecrets, writeProviderSecrets:
-		return []*string{secretsARN(stack, c, "provider")}
+	case readProviderSecrets:
+		all := []*string{secretsARN(stack, c, hostSecrets)}
+		for _, kind := range []berth.ProviderKind{berth.ProviderDaytona, berth.ProviderSSH, berth.ProviderExe, berth.ProviderSprites} {
+			all = append(all, secretsARN(stack, c, berth.ProviderSecret(string(kind))))
+		}
+		return all
+	case writeHostSecrets:
+		return []*string{secretsARN(stack, c, hostSecrets)}
+	case readAppSecret:
+		return []*string{secretsARN(stack, c, path.Dir(berth.ProviderSecret(githubapp.SecretName)))}
 	case startExecutions, answerTasks:
 		return []*string{machineARN(stack, c)}
 	case describeExecutions:
@@ -100,6 +124,9 @@ func resources(stack awscdk.Stack, c *config, data *dataStack, g grant) []*strin
 	}
 	panic("a grant without resources")
 }
+
+// hostSecrets is what the names of hosts' bearers begin with.
+var hostSecrets = path.Dir(berth.HostSecret("x"))
 
 func secretsARN(stack awscdk.Stack, c *config, scope string) *string {
 	return arn(stack, "secretsmanager", "secret", "berth/"+c.installation+"/"+scope+"/*", awscdk.ArnFormat_COLON_RESOURCE_NAME)

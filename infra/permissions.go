@@ -20,32 +20,37 @@ const (
 	sandboxUser    permissionSet = "SandboxUser"
 	outputReader   permissionSet = "OutputReader"
 	commandStarter permissionSet = "CommandStarter"
+	stageStarter   permissionSet = "StageStarter"
+	transferMaker  permissionSet = "TransferMaker"
 	mover          permissionSet = "Mover"
 	follower       permissionSet = "Follower"
 	sweeper        permissionSet = "Sweeper"
 )
 
-// sets are the grants of each set. User secrets are read by the command starter
-// alone, who also opens shells, and written by the secret keeper alone; provider
-// secrets are read by what reaches hosts and providers, and written by the host
-// keeper alone.
+// sets are the grants of each set. User secrets are read by the starters of commands
+// alone, of whom one also opens shells, and written by the secret keeper alone;
+// provider secrets are read by what reaches hosts and providers, those of hosts are
+// written by the host keeper alone, and the others by nobody. The key of the GitHub
+// App is for who starts a clone.
 var sets = map[permissionSet][]grant{
 	nothing:        {},
 	reader:         {readTable},
 	writer:         {readTable, writeTable},
 	checker:        {readTable, readProviderSecrets, reachHosts},
 	secretKeeper:   {readTable, writeTable, writeUserSecrets},
-	hostKeeper:     {readTable, writeTable, writeProviderSecrets, reachHosts},
+	hostKeeper:     {readTable, writeTable, writeHostSecrets, reachHosts},
 	nudger:         {readTable, writeTable, answerTasks},
-	logReader:      {readTable, readBlobs},
+	logReader:      {readTable, readOutput},
 	runStarter:     {readTable, writeTable, startExecutions},
 	runCanceller:   {readTable, writeTable, answerTasks, readProviderSecrets, reachHosts},
-	runRemover:     {readTable, writeTable, removeBlobs, readProviderSecrets, reachHosts},
+	runRemover:     {readTable, writeTable, removeOutput, readProviderSecrets, reachHosts},
 	sandboxUser:    {readTable, writeTable, readProviderSecrets, reachHosts},
-	outputReader:   {readTable, writeTable, readBlobs, readProviderSecrets, reachHosts},
+	outputReader:   {readTable, writeTable, readOutput, readProviderSecrets, reachHosts},
 	commandStarter: {readTable, writeTable, readUserSecrets, readProviderSecrets, reachHosts},
-	mover:          {readTable, writeTable, readBlobs, writeBlobs, removeBlobs, readProviderSecrets, reachHosts},
-	follower:       {readTable, writeTable, writeBlobs, readProviderSecrets, reachHosts},
+	stageStarter:   {readTable, writeTable, readUserSecrets, readProviderSecrets, readAppSecret, reachHosts},
+	transferMaker:  {readTable, writeTable, readTransfers, writeTransfers, removeTransfers},
+	mover:          {readTable, writeTable, readTransfers, writeTransfers, removeTransfers, readProviderSecrets, reachHosts},
+	follower:       {readTable, writeTable, writeOutput, readProviderSecrets, reachHosts},
 	sweeper:        {readTable, writeTable, startExecutions, describeExecutions, readProviderSecrets, reachHosts},
 }
 
@@ -73,7 +78,7 @@ var operations = map[string]permissionSet{
 	"start-command": commandStarter, "find-command": sandboxUser, "read-command-output": outputReader,
 	"write-command-stdin": sandboxUser, "signal-command": sandboxUser,
 
-	"create-transfer": mover, "find-transfer": mover, "commit-transfer": mover,
+	"create-transfer": transferMaker, "find-transfer": mover, "commit-transfer": mover,
 
 	"list-hosts": reader, "find-host": reader, "add-host": writer, "beat-host": writer, "drain-host": writer,
 	"nudge-host": nudger, "join-host": hostKeeper, "remove-host": hostKeeper,

@@ -145,13 +145,15 @@ func TestSecretsAreReadAndWrittenByWhatHasToAlone(t *testing.T) {
 		{"secretsmanager:PutSecretValue", provider, joiners},
 		{"secretsmanager:CreateSecret", provider, joiners},
 		{"secretsmanager:DeleteSecret", provider, joiners},
+		{"secretsmanager:GetSecretValue", provider + "github/", []string{"runner/start"}},
+		{"secretsmanager:GetSecretValue", provider + "*", nil},
 	} {
 		if diff := cmp.Diff(c.want, holders(t, s, c.action, c.on)); diff != "" {
 			t.Errorf("%s on %s, want (-) and got (+):\n%s", c.action, c.on, diff)
 		}
 	}
 	calls := holders(t, s, "secretsmanager:GetSecretValue", provider)
-	for _, name := range []string{"api/list-runs", "api/create-run", "api/put-secret", "api/join-host", "api/find-sandbox", "runner/advance", "runner/finish", "events/authorizer"} {
+	for _, name := range []string{"api/list-runs", "api/create-run", "api/put-secret", "api/join-host", "api/find-sandbox", "api/create-transfer", "runner/advance", "runner/finish", "events/authorizer"} {
 		if slices.Contains(calls, name) {
 			t.Errorf("%s reads provider secrets, and calls none", name)
 		}
@@ -160,6 +162,9 @@ func TestSecretsAreReadAndWrittenByWhatHasToAlone(t *testing.T) {
 		for _, p := range permissionsOf(t, s, f) {
 			if strings.HasPrefix(p.action, "secretsmanager:") && !strings.HasPrefix(p.resource, user) && !strings.HasPrefix(p.resource, provider) {
 				t.Errorf("%s may %s on %s, which is not of one scope", name, p.action, p.resource)
+			}
+			if strings.HasPrefix(p.resource, provider) && !strings.HasPrefix(p.resource, provider+"host/") && p.action != "secretsmanager:GetSecretValue" && strings.HasPrefix(p.action, "secretsmanager:") {
+				t.Errorf("%s may %s on %s: keys of providers are put there by people alone", name, p.action, p.resource)
 			}
 		}
 	}

@@ -33,7 +33,7 @@ var tasks = map[string]task{
 	"Admit":       {"admit", sandboxUser, 30 * time.Second, small},
 	"Provision":   {"provision", commandStarter, 120 * time.Second, small},
 	"Advance":     {"advance", writer, 30 * time.Second, small},
-	"Start":       {"start", commandStarter, 60 * time.Second, small},
+	"Start":       {"start", stageStarter, 60 * time.Second, small},
 	"Follow":      {"follow", follower, 90 * time.Second, middling},
 	"AwaitOutput": {"await-output", runCanceller, 30 * time.Second, small},
 	"Teardown":    {"teardown", sandboxUser, 120 * time.Second, small},
