@@ -1,13 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/berth-dev/berth/shared/berth"
@@ -17,41 +15,6 @@ import (
 	"github.com/berth-dev/berth/shared/terminal"
 	"github.com/berth-dev/berth/shared/version"
 )
-
-// dataFolder is the absolute data folder of the server on this machine.
-func (a *app) dataFolder() (string, error) {
-	dir := cmp.Or(a.dataDir, a.env["BERTH_DATA_DIR"])
-	switch {
-	case dir == "" && a.env["XDG_DATA_HOME"] != "":
-		dir = filepath.Join(a.env["XDG_DATA_HOME"], "berth")
-	case dir == "":
-		home, err := a.home()
-		if err != nil {
-			return "", berth.Errorf(berth.CodeInvalid, "no home folder is known: set BERTH_DATA_DIR to the folder that is to hold berth's data")
-		}
-		dir = filepath.Join(home, ".local", "share", "berth")
-	}
-	return a.abs(dir), nil
-}
-
-func (a *app) home() (string, error) {
-	if home := a.env["HOME"]; home != "" {
-		return home, nil
-	}
-	return os.UserHomeDir()
-}
-
-// configHome is the folder that holds the user's settings, `berth/settings.toml`.
-func (a *app) configHome() string {
-	if dir := a.env["XDG_CONFIG_HOME"]; dir != "" {
-		return dir
-	}
-	home, err := a.home()
-	if err != nil {
-		return ""
-	}
-	return filepath.Join(home, ".config")
-}
 
 // connect returns a client of the configured server, or of the server of the
 // data folder, which is started when it does not run.

@@ -22,7 +22,7 @@ func contextUseCommand(a *app) *cobra.Command {
 
 func (a *app) contextUse(ctx context.Context, name string) error {
 	place := "this machine"
-	err := credentials.Change(ctx, a.credentialsPath(), func(f *credentials.File) error {
+	err := a.changeCredentials(ctx, func(f *credentials.File) error {
 		if name == credentials.Local {
 			f.Current = ""
 			return nil

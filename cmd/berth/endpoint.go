@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"net/url"
@@ -110,12 +111,12 @@ func contextNames(file credentials.File) []string {
 	return names
 }
 
-func (a *app) credentialsPath() string {
-	return filepath.Join(a.configHome(), "berth", credentials.FileName)
-}
-
 func (a *app) credentials() (credentials.File, error) {
-	file, err := credentials.Load(a.credentialsPath())
+	dir, err := a.configFolder()
+	if err != nil { // where nothing can be kept, there is nothing
+		return credentials.File{}, nil
+	}
+	file, err := credentials.Load(filepath.Join(dir, credentials.FileName))
 	var coded *berth.Error
 	if err != nil && !errors.As(err, &coded) {
 		err = local(err, "reading the credentials")
@@ -123,9 +124,22 @@ func (a *app) credentials() (credentials.File, error) {
 	return file, err
 }
 
+// changeCredentials lets change work on the contexts that are kept here.
+func (a *app) changeCredentials(ctx context.Context, change func(*credentials.File) error) error {
+	dir, err := a.configFolder()
+	if err != nil {
+		return err
+	}
+	return credentials.Change(ctx, filepath.Join(dir, credentials.FileName), change)
+}
+
 // settingsServer is `[cli] server` of the user's settings, or "".
 func (a *app) settingsServer() (string, error) {
-	path := filepath.Join(a.configHome(), "berth", "settings.toml")
+	dir, err := a.configFolder()
+	if err != nil {
+		return "", nil
+	}
+	path := filepath.Join(dir, "settings.toml")
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil

@@ -59,6 +59,9 @@ func (a *app) login(ctx context.Context, url string, f loginFlags) error {
 	if err != nil {
 		return err
 	}
+	if _, err := a.configFolder(); err != nil { // before the key is asked for
+		return err
+	}
 	file, err := a.credentials()
 	if err != nil {
 		return err
@@ -81,7 +84,7 @@ func (a *app) login(ctx context.Context, url string, f loginFlags) error {
 	if err != nil {
 		return berth.Wrap(err, "checking the key, which was not kept")
 	}
-	err = credentials.Change(ctx, a.credentialsPath(), func(f *credentials.File) error {
+	err = a.changeCredentials(ctx, func(f *credentials.File) error {
 		if _, err := contextFor(*f, server, name); err != nil { // another login was faster
 			return err
 		}

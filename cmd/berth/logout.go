@@ -47,7 +47,7 @@ func (a *app) forget(ctx context.Context, name string) error {
 	}
 	var gone credentials.Context
 	current := false
-	err := credentials.Change(ctx, a.credentialsPath(), func(f *credentials.File) error {
+	err := a.changeCredentials(ctx, func(f *credentials.File) error {
 		var err error
 		if gone, err = findContext(*f, name); err != nil {
 			return err

@@ -129,6 +129,10 @@ func (a *app) serveOptions(f serveFlags) (embedded.Options, error) {
 	if err != nil {
 		return none, err
 	}
+	configDir, err := a.configFolder()
+	if err != nil {
+		return none, err
+	}
 	idle, err := a.idle(f)
 	if err != nil {
 		return none, err
@@ -151,7 +155,7 @@ func (a *app) serveOptions(f serveFlags) (embedded.Options, error) {
 		return none, err
 	}
 	return embedded.Options{
-		SSH: hosts, Exe: a.exe(), Docker: engine, Agent: agent, DataDir: dir, ConfigDir: filepath.Join(a.configHome(), "berth"), Listen: f.listen,
+		SSH: hosts, Exe: a.exe(), Docker: engine, Agent: agent, DataDir: dir, ConfigDir: configDir, Listen: f.listen,
 		Environment: berth.EnvironmentID(f.environment), AllowLocal: f.allowLocal, Idle: idle, Clock: a.clock,
 		GitHub: a.github(f.github), Daytona: a.daytona(), Sprites: a.sprites(),
 		// Nobody sees a server in the background start, and one bad key is no reason to
