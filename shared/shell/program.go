@@ -37,7 +37,7 @@ type ProgramConfig struct {
 // lines; a line that finds none makes one of its own.
 type Program struct {
 	config ProgramConfig
-	dir    string // of the kept connection's socket
+	folder folder // of the kept connection's socket
 
 	mu     sync.Mutex // guards all below
 	master *master
@@ -60,11 +60,11 @@ func NewProgram(config ProgramConfig) (*Program, error) {
 		}
 	}
 	config.Path = path
-	dir, err := os.MkdirTemp("", "berth-ssh-")
+	dir, err := newFolder()
 	if err != nil {
-		return nil, fmt.Errorf("making a folder for a connection: %w", err)
+		return nil, err
 	}
-	return &Program{config: config, dir: dir}, nil
+	return &Program{config: config, folder: dir}, nil
 }
 
 // Close ends the kept connection, and with it what goes over it.
@@ -76,7 +76,7 @@ func (p *Program) Close() error {
 	if m != nil {
 		m.stop()
 	}
-	return os.RemoveAll(p.dir)
+	return p.folder.remove()
 }
 
 // args are the program's, up to the destination and without what to run. What
@@ -107,7 +107,7 @@ func (p *Program) args(master string) []string {
 // sockets can have, or has what the program would read as more than a path.
 func (p *Program) socket() string {
 	const longest = 80
-	path := filepath.Join(p.dir, "s")
+	path := filepath.Join(p.folder.path, "s")
 	if runtime.GOOS == "windows" || len(path) > longest || strings.ContainsFunc(path, notOfPaths) {
 		return "none"
 	}
