@@ -9,15 +9,19 @@ import (
 )
 
 // nearEnvironment says which environment was perhaps meant, of those that there
-// are, where there is none of the name. Other errors are passed on.
+// are, where there is none of the name. Other errors are passed on, and so is what
+// came of a request that names none.
 func nearEnvironment(ctx context.Context, c *client.Client, id berth.EnvironmentID, err error) error {
-	if berth.CodeOf(err) != berth.CodeNotFound {
+	if berth.CodeOf(err) != berth.CodeNotFound || id == "" {
 		return err
 	}
 	var names []string
 	for e, listErr := range client.All(ctx, c.ListEnvironments) {
 		if listErr != nil {
 			return err // what is known is that there is none
+		}
+		if e.ID == id {
+			return err // it is something else that does not exist
 		}
 		names = append(names, string(e.ID))
 	}

@@ -195,6 +195,38 @@ func TestAnEnvironmentThatDoesNotExistLeadsToTheNearestOne(t *testing.T) {
 	}
 }
 
+func TestARunInAnEnvironmentThatDoesNotExistLeadsToTheNearestOne(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.putEnvironment(map[string]any{"id": "box1", "provider": "docker"})
+	c := newCLI(t, f.URL)
+	for _, args := range [][]string{{"run"}, {"run", "--detach"}, {"preflight"}} {
+		mustContain(t, strings.Join(args, " "), c.run(append(args, "-e", "bpx1", "--", "true")...).stderr, "bpx1", "did you mean box1?")
+		mustNotContain(t, strings.Join(args, " "), c.run(append(args, "-e", "nothing-like-it", "--", "true")...).stderr, "did you mean")
+	}
+	c.env["BERTH_ENVIRONMENT"] = "bpx1"
+	mustContain(t, "stderr", c.run("run", "--", "true").stderr, "did you mean box1?")
+}
+
+// What else is not there is not the environment's fault.
+func TestAnEnvironmentThatExistsIsNotSaidToBeMistyped(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.putEnvironment(map[string]any{"id": "box1", "provider": "docker"})
+	f.putEnvironment(map[string]any{"id": "box2", "provider": "docker"})
+	c, err := newCLI(t, f.URL).app(nil, nil).connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	missing := berth.Errorf(berth.CodeNotFound, "the snapshot does not exist")
+	for _, id := range []berth.EnvironmentID{"box1", ""} {
+		if got := nearEnvironment(t.Context(), c, id, missing); got != error(missing) {
+			t.Errorf("%q: %v", id, got)
+		}
+	}
+}
+
 func TestEnvEditWithoutATerminalWantsFlags(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)

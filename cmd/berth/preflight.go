@@ -32,11 +32,11 @@ started. Ends with 2 when a check is an error.`,
 			}
 			defer c.Close()
 			if err := a.settleTarget(cmd.Context(), c, &req); err != nil {
-				return err
+				return nearEnvironment(cmd.Context(), c, berth.EnvironmentID(req.Environment), err)
 			}
 			report, err := c.Preflight(cmd.Context(), req)
 			if err != nil {
-				return err
+				return nearEnvironment(cmd.Context(), c, berth.EnvironmentID(req.Environment), err)
 			}
 			return a.printPreflight(report, asJSON)
 		},

@@ -58,7 +58,7 @@ func (a *app) run(ctx context.Context, req berth.RunRequest, detach, asJSON bool
 	}
 	defer c.Close()
 	if err := a.settleTarget(ctx, c, &req); err != nil {
-		return err
+		return nearEnvironment(ctx, c, berth.EnvironmentID(req.Environment), err)
 	}
 	if detach {
 		return a.runDetached(ctx, c, req, asJSON)
@@ -71,7 +71,7 @@ func (a *app) run(ctx context.Context, req berth.RunRequest, detach, asJSON bool
 func (a *app) runDetached(ctx context.Context, c *client.Client, req berth.RunRequest, asJSON bool) error {
 	run, err := c.CreateRun(ctx, req)
 	if err != nil {
-		return err
+		return nearEnvironment(ctx, c, berth.EnvironmentID(req.Environment), err)
 	}
 	if asJSON {
 		return a.printJSON(run)
@@ -94,7 +94,7 @@ func (a *app) runAttached(ctx context.Context, c *client.Client, req berth.RunRe
 	view.Busy("submitting the run", a.clock.Now())
 	run, err := c.CreateRun(ctx, req)
 	if err != nil {
-		return leftOr(ctx, err)
+		return leftOr(ctx, nearEnvironment(ctx, c, berth.EnvironmentID(req.Environment), err))
 	}
 	canceller.know(ctx, run.ID)
 	short := string(run.ID)
