@@ -114,6 +114,27 @@ func TestUnknownCommandsComeWithTheNearestOne(t *testing.T) {
 	}
 }
 
+// A variable of a script that is not set once led to the server on this machine, and
+// to the default environment.
+func TestAFlagThatChoosesIsNotEmpty(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	c := newCLI(t, f.URL)
+	for flag, args := range map[string][]string{
+		"--server": {"runs", "list"}, "--context": {"runs", "list"}, "--data-dir": {"stop"}, "--environment": {"runs", "list"},
+		"-e": {"preflight", "-c", "true"}, "--target": {"preflight", "-c", "true"}, "--workflow": {"preflight", "-c", "true"},
+	} {
+		r := c.run(append(args, flag, "")...)
+		if r.status < 2 {
+			t.Errorf("berth %q %s '' = %d, want a failure", args, flag, r.status)
+		}
+		mustContain(t, flag, r.stderr, flag, "is empty")
+	}
+	if len(f.requests) > 0 {
+		t.Errorf("the server was asked %q", f.requests)
+	}
+}
+
 func TestAServerThatIsNotThereIsUnavailable(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, "http://127.0.0.1:1")

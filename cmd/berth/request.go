@@ -19,11 +19,11 @@ type requestFlags struct {
 
 func (f *requestFlags) add(a *app, cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVarP(&f.environment, "environment", "e", "", "environment `slug`; else BERTH_ENVIRONMENT, the config files, the server's default")
-	flags.StringVarP(&f.target, "target", "t", "", "`target` to take the code from: git:ORIGIN[#BRANCH], none or folder:PATH")
+	flags.VarP((*named)(&f.environment), "environment", "e", "environment `slug`; else BERTH_ENVIRONMENT, the config files, the server's default")
+	flags.VarP((*named)(&f.target), "target", "t", "`target` to take the code from: git:ORIGIN[#BRANCH], none or folder:PATH")
 	flags.StringVar(&f.timeout, "timeout", "", "end the command after this `time`, such as 90s or 10m")
 	flags.StringVarP(&f.script, "script", "c", "", "run this `script` with bash -c, instead of a command after --")
-	flags.StringVar(&f.workflow, "workflow", "", "use the settings of this workflow, by `slug`")
+	flags.Var((*named)(&f.workflow), "workflow", "use the settings of this workflow, by `slug`")
 	flags.BoolVar(&f.preserve, "preserve-sandbox", false, "keep the sandbox when the run has ended")
 	flags.StringArrayVarP(&f.labels, "label", "l", nil, "label the run with `NAME=VALUE`; may be repeated")
 	_ = cmd.RegisterFlagCompletionFunc("environment", a.completeEnvironments)

@@ -47,9 +47,9 @@ func newRoot(a *app) *cobra.Command {
 	root.SetHelpCommand(helpCommand())
 	root.CompletionOptions.DisableDefaultCmd = true
 	flags := root.PersistentFlags()
-	flags.StringVar(&a.server, "server", "", "`URL` of the server (instead of BERTH_SERVER)")
-	flags.StringVar(&a.context, "context", "", "`name` of the context to use (instead of BERTH_CONTEXT); local is the server on this machine")
-	flags.StringVar(&a.dataDir, "data-dir", "", "data `folder` of the server on this machine (instead of BERTH_DATA_DIR)")
+	flags.Var((*named)(&a.server), "server", "`URL` of the server (instead of BERTH_SERVER)")
+	flags.Var((*named)(&a.context), "context", "`name` of the context to use (instead of BERTH_CONTEXT); local is the server on this machine")
+	flags.Var((*named)(&a.dataDir), "data-dir", "data `folder` of the server on this machine (instead of BERTH_DATA_DIR)")
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "no chatter on standard error; errors still show")
 	_ = root.RegisterFlagCompletionFunc("context", a.completeContexts)
 	root.SetFlagErrorFunc(flagError)

@@ -41,7 +41,7 @@ func runsListCommand(a *app) *cobra.Command {
 	flags := cmd.Flags()
 	flags.IntVarP(&f.limit, "limit", "n", 20, "show at most this `number`")
 	flags.StringVar(&f.status, "status", "", "only runs with this `status`")
-	flags.StringVarP(&f.environment, "environment", "e", "", "only runs in this environment, by `slug`")
+	flags.VarP((*named)(&f.environment), "environment", "e", "only runs in this environment, by `slug`")
 	jsonFlag(cmd, &asJSON, "them")
 	_ = cmd.RegisterFlagCompletionFunc("environment", a.completeEnvironments)
 	_ = cmd.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(runStatuses, cobra.ShellCompDirectiveNoFileComp))

@@ -62,7 +62,7 @@ on this machine find it, and its token, there.
 
 func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.listen, "listen", embedded.DefaultListen, "`host:port` to listen on; port 0 is the one of the last server or, if that is taken, any")
-	flags.StringVar(&f.environment, "environment", "", "environment `slug` of runs that name none")
+	flags.Var((*named)(&f.environment), "environment", "environment `slug` of runs that name none")
 	flags.BoolVar(&f.allowLocal, "allow-local", true, "let runs work on this machine itself, without isolation (provider local)")
 	flags.StringVar(&f.docker, "docker", dockerAuto, "`use` of this machine's Docker engine: auto, as soon as one answers, or off")
 	flags.StringVar(&f.engine.Host, "docker-host", "", "`address` of the engine, such as unix:///run/docker.sock; DOCKER_HOST or the usual one unless given")
