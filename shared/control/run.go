@@ -78,10 +78,23 @@ func (p *Plane) CancelRun(ctx context.Context, id berth.RunID) error {
 	return p.runner().Cancel(ctx, id)
 }
 
+// deleteTries is how often a deletion that meets others of the same run looks again.
+const deleteTries = 5
+
 // DeleteRun removes an ended run, its output and its sandbox, also a kept one.
 // It may be called again after it was cut short. Errors: not_found; conflict
 // while the run is live; unavailable when the sandbox could not be destroyed.
 func (p *Plane) DeleteRun(ctx context.Context, id berth.RunID) error {
+	for range deleteTries {
+		// Another deletion was faster with a record: what it left is for this one.
+		if err := p.deleteRun(ctx, id); berth.CodeOf(err) != berth.CodeStale {
+			return err
+		}
+	}
+	return berth.Errorf(berth.CodeConflict, "run %s is being deleted by other requests", id)
+}
+
+func (p *Plane) deleteRun(ctx context.Context, id berth.RunID) error {
 	head, err := p.Records.FindHead(ctx, id)
 	if err != nil {
 		return err

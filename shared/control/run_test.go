@@ -201,6 +201,32 @@ func TestADeletionThatWasCutShortCanBeRepeated(t *testing.T) {
 	}
 }
 
+// crowdedBlobs lets others in while output is deleted.
+type crowdedBlobs struct {
+	berth.Blobs
+	meanwhile func()
+}
+
+func (b *crowdedBlobs) DeletePrefix(ctx context.Context, prefix string) error {
+	if then := b.meanwhile; then != nil {
+		b.meanwhile = nil
+		then()
+	}
+	return b.Blobs.DeletePrefix(ctx, prefix)
+}
+
+func TestOfTwoDeletionsOfARunOneFindsItGone(t *testing.T) {
+	t.Parallel()
+	p := newPlane(t)
+	run := p.ended(p.create(p.request("true")))
+	p.Records.Blobs = &crowdedBlobs{p.Records.Blobs, func() {
+		if err := p.DeleteRun(t.Context(), run.ID); err != nil {
+			t.Errorf("the other deletion: %v", err)
+		}
+	}}
+	wantCode(t, "DeleteRun beside another", p.DeleteRun(t.Context(), run.ID), berth.CodeNotFound)
+}
+
 func TestADisabledProviderSaysHowItIsSwitchedOn(t *testing.T) {
 	t.Parallel()
 	for _, kind := range berth.ProviderKinds {
