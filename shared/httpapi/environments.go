@@ -205,33 +205,53 @@ func patched(old berth.Environment, patch any, problems []berth.Problem) (berth.
 }
 
 // storeEnvironment puts what change makes of the present environment in its
-// place, unless somebody else was faster.
+// place, unless somebody else was faster than who named a version.
 func (a *API) storeEnvironment(ctx context.Context, in *environmentChange, id berth.EnvironmentID, change func(berth.Environment) (berth.Environment, error)) (*taggedEnvironment, error) {
-	if err := berth.CheckReserved(id); err != nil {
-		return nil, at("path.id", err)
-	}
-	old, err := a.cfg.Plane.FindEnvironment(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	if err := in.matches(old); err != nil {
-		return nil, err
-	}
-	e, err := change(old.Environment)
-	if err != nil {
-		return nil, err
-	}
-	if e.ID != id {
-		return nil, berth.FieldErrorf(berth.CodeInvalid, "id", "must be that of the path or absent: environments are not renamed")
-	}
-	if err := checkEnvironment(e); err != nil {
-		return nil, err
-	}
-	stored, err := a.cfg.Plane.ReplaceEnvironment(ctx, berth.NormalizeEnvironment(e), old.Version)
+	var stored records.StoredEnvironment
+	err := a.changeEnvironment(ctx, in, id, func(old records.StoredEnvironment) error {
+		e, err := change(old.Environment)
+		if err != nil {
+			return err
+		}
+		if e.ID != id {
+			return berth.FieldErrorf(berth.CodeInvalid, "id", "must be that of the path or absent: environments are not renamed")
+		}
+		if err := checkEnvironment(e); err != nil {
+			return err
+		}
+		stored, err = a.cfg.Plane.ReplaceEnvironment(ctx, berth.NormalizeEnvironment(e), old.Version)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
 	return tagged(stored)
+}
+
+// changeTries is how often a change of whatever is there looks again at what it is.
+const changeTries = 10
+
+// changeEnvironment makes a change of the environment as it stands, and for who
+// said * another when it does not stand like that any more.
+func (a *API) changeEnvironment(ctx context.Context, in *environmentChange, id berth.EnvironmentID, change func(old records.StoredEnvironment) error) error {
+	if err := berth.CheckReserved(id); err != nil {
+		return at("path.id", err)
+	}
+	for try := 1; ; try++ {
+		old, err := a.cfg.Plane.FindEnvironment(ctx, id)
+		if err != nil {
+			return err
+		}
+		if err := in.matches(old); err != nil {
+			return err
+		}
+		if err = change(old); berth.CodeOf(err) != berth.CodeStale {
+			return err
+		}
+		if !in.any() || try == changeTries {
+			return errStale(err)
+		}
+	}
 }
 
 func (a *API) deleteEnvironment(ctx context.Context, in *environmentChange) (*empty, error) {
@@ -239,17 +259,9 @@ func (a *API) deleteEnvironment(ctx context.Context, in *environmentChange) (*em
 	if err != nil {
 		return nil, err
 	}
-	if err := berth.CheckReserved(id); err != nil {
-		return nil, at("path.id", err)
-	}
-	old, err := a.cfg.Plane.FindEnvironment(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	if err := in.matches(old); err != nil {
-		return nil, err
-	}
-	return nil, a.cfg.Plane.DeleteEnvironment(ctx, id, old.Version)
+	return nil, a.changeEnvironment(ctx, in, id, func(old records.StoredEnvironment) error {
+		return a.cfg.Plane.DeleteEnvironment(ctx, id, old.Version)
+	})
 }
 
 func (a *API) checkEnvironment(ctx context.Context, in *EnvironmentParams) (*body[berth.Preflight], error) {

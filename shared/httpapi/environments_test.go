@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -81,6 +82,31 @@ func TestAChangeOfAnEnvironmentNeedsTheETagThatWasRead(t *testing.T) {
 		}
 		c.want(200, "GET /environments/ci", "")
 		c.wantProblem(berth.CodeNotFound, nil, "PUT /environments/nope", `{"provider":"docker"}`, "If-Match: *")
+	})
+}
+
+func TestAChangeOfWhateverIsThereIsMadeOfWhatOthersMadeMeanwhile(t *testing.T) {
+	both(t, func(t *testing.T, f *fixture, c caller) {
+		c.want(201, "POST /environments", dockerEnvironment)
+		another := func(label string) func() {
+			return func() {
+				e, err := f.store.FindEnvironment(context.Background(), "ci")
+				must(t, err)
+				e.Labels[label] = "x"
+				_, err = f.store.ReplaceEnvironment(context.Background(), e.Environment, e.Version)
+				must(t, err)
+			}
+		}
+		f.plane.meanwhile = another("first")
+		patched := httpapitest.JSON[berth.Environment](t, c.want(200, "PATCH /environments/ci", `{"labels":{"own":"x"}}`, "If-Match: *"))
+		if diff := cmp.Diff(map[string]string{"first": "x", "own": "x"}, patched.Labels); diff != "" {
+			t.Errorf("labels (-want +got):\n%s", diff)
+		}
+		f.plane.meanwhile = another("second")
+		tag := c.want(200, "GET /environments/ci", "").Header.Get("ETag")
+		c.wantProblem(berth.CodeStale, []string{"header.If-Match"}, "PATCH /environments/ci", `{"labels":{"late":"x"}}`, "If-Match: "+tag)
+		f.plane.meanwhile = another("third")
+		c.want(204, "DELETE /environments/ci", "", "If-Match: *")
 	})
 }
 

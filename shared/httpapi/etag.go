@@ -45,22 +45,29 @@ func (in MatchParams) matches(e records.StoredEnvironment) error {
 }
 
 func (in MatchParams) matchesTag(present string) error {
-	header := strings.TrimSpace(in.IfMatch)
-	if header == "*" {
+	if in.any() {
 		return nil
 	}
-	tags, err := parseTags(header)
+	tags, err := parseTags(strings.TrimSpace(in.IfMatch))
 	if err != nil {
 		return err
 	}
 	if slices.Contains(tags, present) {
 		return nil
 	}
+	return errStale(nil)
+}
+
+// errStale says that an environment is not what it was any more.
+func errStale(cause error) error {
 	return &berth.Error{
 		Code: berth.CodeStale, Field: headerIfMatch, Message: "was changed since you read it",
-		Remediation: "Read it again and repeat your change on what it is now.",
+		Remediation: "Read it again and repeat your change on what it is now.", Cause: cause,
 	}
 }
+
+// any reports whether a change is meant for whatever is there.
+func (in MatchParams) any() bool { return strings.TrimSpace(in.IfMatch) == "*" }
 
 // checkSyntax is what can be said of the header before the environment is read.
 // Errors: precondition_required without it, malformed.

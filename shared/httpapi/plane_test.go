@@ -25,6 +25,9 @@ type testPlane struct {
 	*records.Store
 	hosts *control.Plane
 
+	// meanwhile is what another client does before the next change of an environment.
+	meanwhile func()
+
 	mu       sync.Mutex // guards what follows
 	created  []berth.RunRequest
 	by       []string
@@ -49,6 +52,23 @@ type testFile struct {
 
 func newTestPlane(s *records.Store) *testPlane {
 	return &testPlane{Store: s, commands: map[berth.CommandID]berth.Command{}, files: map[string]testFile{}}
+}
+
+func (p *testPlane) interrupted() {
+	if then := p.meanwhile; then != nil {
+		p.meanwhile = nil
+		then()
+	}
+}
+
+func (p *testPlane) ReplaceEnvironment(ctx context.Context, e berth.Environment, version int64) (records.StoredEnvironment, error) {
+	p.interrupted()
+	return p.Store.ReplaceEnvironment(ctx, e, version)
+}
+
+func (p *testPlane) DeleteEnvironment(ctx context.Context, id berth.EnvironmentID, version int64) error {
+	p.interrupted()
+	return p.Store.DeleteEnvironment(ctx, id, version)
 }
 
 func (p *testPlane) CreateRun(ctx context.Context, id berth.RunID, req berth.RunRequest, by string) (berth.RunID, error) {
