@@ -73,6 +73,10 @@ func (a *API) Close(ctx context.Context) error {
 	return a.transfers.Close(ctx)
 }
 
+// SweepTransfers clears away the transfers that nobody can use any more. Where
+// blobs do not expire by themselves, somebody has to ask for it now and then.
+func (a *API) SweepTransfers(ctx context.Context) error { return a.transfers.Sweep(ctx) }
+
 func newAPI(cfg Config, registry huma.Registry) (*API, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err

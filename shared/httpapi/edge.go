@@ -129,7 +129,28 @@ func (x *exchange) enter(known []string) error {
 	if err := x.checkQuery(known); err != nil {
 		return err
 	}
+	if err := x.checkHeaders(); err != nil {
+		return err
+	}
 	return x.checkBody()
+}
+
+// single are the headers that routes go by and that have one value.
+var single = []string{"Idempotency-Key", "If-None-Match", "Last-Event-Id", "Content-Type", "Content-Encoding"}
+
+// checkHeaders refuses headers of which only the first would count. If-Match is a
+// list, which may come in pieces.
+func (x *exchange) checkHeaders() error {
+	var f faults
+	for _, name := range single {
+		if len(x.r.Header[name]) > 1 {
+			f.addf("header."+name, "is there more than once")
+		}
+	}
+	if tags := x.r.Header["If-Match"]; len(tags) > 1 {
+		x.r.Header["If-Match"] = []string{strings.Join(tags, ", ")}
+	}
+	return f.err()
 }
 
 // checkQuery leaves a query behind in which every parameter is known, is there
@@ -193,6 +214,9 @@ func tooLarge(limit int64) error {
 func (x *exchange) checkMedia() error {
 	if x.route.Takes == "" || x.body == nil || x.r.ContentLength == 0 {
 		return nil
+	}
+	if coding := x.r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		return berth.FieldErrorf(berth.CodeUnsupportedMedia, "header.Content-Encoding", "must be identity or absent: send the body as it is")
 	}
 	header := x.r.Header.Get("Content-Type")
 	media, params, err := mime.ParseMediaType(header)

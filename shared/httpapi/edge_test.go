@@ -253,6 +253,30 @@ func TestContentTypesAreChecked(t *testing.T) {
 	})
 }
 
+func TestABodyInACodingIsRefused(t *testing.T) {
+	both(t, func(t *testing.T, f *fixture, c caller) {
+		c.want(201, "PUT /variables/A", `{"value":"x"}`, "Content-Encoding: identity")
+		c.wantProblem(berth.CodeUnsupportedMedia, []string{"header.Content-Encoding"}, "PUT /variables/A", `{"value":"x"}`, "Content-Encoding: gzip")
+	})
+}
+
+func TestAHeaderThatIsThereTwiceIsRefusedUnlessItIsAList(t *testing.T) {
+	both(t, func(t *testing.T, f *fixture, c caller) {
+		tag := c.want(201, "POST /environments", dockerEnvironment).Header.Get("ETag")
+		for _, name := range []string{"Idempotency-Key", "Content-Type"} {
+			r := request(t, "POST /environments", []byte(`{"id":"two","provider":"docker"}`), "Authorization: Bearer "+testToken, name+": application/json")
+			r.Header[name] = append(r.Header[name], "other")
+			wantProblem(t, c.do(r), berth.CodeInvalid, []string{"header." + name}, name)
+		}
+		c.wantProblem(berth.CodeNotFound, nil, "GET /environments/two", "")
+		r := request(t, "DELETE /environments/ci", nil, "Authorization: Bearer "+testToken)
+		r.Header["If-Match"] = []string{`"1-000000000000"`, tag}
+		if resp := c.do(r); resp.Status != 204 {
+			t.Errorf("the tags in two lines: status %d\n%s", resp.Status, resp.Body)
+		}
+	})
+}
+
 func TestABadEscapeInTheQueryIsMalformed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -282,6 +306,9 @@ func TestRequestsThatCannotBeReadAreProblems(t *testing.T) {
 		"no Host":               {"GET /api/v1/health HTTP/1.1\r\n", berth.CodeMalformed},
 		"a header of no form":   {"GET /api/v1/health HTTP/1.1\r\nHost: localhost\r\nno colon\r\n", berth.CodeMalformed},
 		"headers without end":   {"GET /api/v1/health HTTP/1.1\r\nHost: localhost\r\nA: " + strings.Repeat("x", 2<<20) + "\r\n", berth.CodeTooLarge},
+		"an expectation":        {"GET /api/v1/health HTTP/1.1\r\nHost: localhost\r\nExpect: miracles\r\n", berth.CodeMalformed},
+		"a coding of the body":  {"POST /api/v1/runs HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: gzip, chunked\r\n", berth.CodeMalformed},
+		"another version":       {"GET /api/v1/health HTTP/3.0\r\nHost: localhost\r\n", berth.CodeMalformed},
 		"a path without a root": {"GET http://localhost HTTP/1.1\r\nHost: localhost\r\n", berth.CodeNotFound},
 		"a connect":             {"CONNECT localhost:1 HTTP/1.1\r\nHost: localhost\r\n", berth.CodeNotFound},
 	} {
@@ -295,7 +322,8 @@ func TestRequestsThatCannotBeReadAreProblems(t *testing.T) {
 			continue
 		}
 		got := httpapitest.Response{Status: resp.StatusCode, Header: resp.Header, Body: readAll(t, resp.Body)}
-		wantProblem(t, got, row.code, nil, name)
+		places := map[string][]string{"an expectation": {"header.Expect"}, "a coding of the body": {"header.Transfer-Encoding"}}
+		wantProblem(t, got, row.code, places[name], name)
 		conn.Close()
 	}
 	resp, err := server.Client().Get(server.URL + "/api/v1/health")

@@ -33,23 +33,40 @@ type plainConn struct {
 }
 
 // What net/http writes, in one piece, when it gives up on a connection. No
-// handler's answer begins so: its headers are sorted, and Date is among them.
+// handler's answer begins so: its headers are sorted, and Date is among them; and
+// no code of an error has the status of an expectation.
 var (
-	statusLine   = []byte("HTTP/1.1 4")
+	statusLine   = []byte("HTTP/1.1 ")
 	givenUp      = []byte("\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n")
 	headersLarge = []byte("HTTP/1.1 431 ")
+	expectation  = []byte("HTTP/1.1 417 ")
+	encoding     = []byte("HTTP/1.1 501 ")
+	version      = []byte("HTTP/1.1 505 ")
 )
 
+// faultOf is why net/http writes b by itself; nil when a handler does.
+func faultOf(b []byte) *berth.Error {
+	if bytes.HasPrefix(b, expectation) {
+		return berth.FieldErrorf(berth.CodeMalformed, "header.Expect", "must be 100-continue or absent")
+	}
+	if line := bytes.IndexByte(b, '\r'); !bytes.HasPrefix(b, statusLine) || line < 0 || !bytes.HasPrefix(b[line:], givenUp) {
+		return nil
+	}
+	switch {
+	case bytes.HasPrefix(b, headersLarge):
+		return berth.Errorf(berth.CodeTooLarge, "the request's headers are too large")
+	case bytes.HasPrefix(b, encoding):
+		return berth.FieldErrorf(berth.CodeMalformed, "header.Transfer-Encoding", "must be chunked or absent")
+	case bytes.HasPrefix(b, version):
+		return berth.Errorf(berth.CodeMalformed, "the request is of another version than HTTP/1.0 and HTTP/1.1")
+	}
+	return berth.Errorf(berth.CodeMalformed, "the request is not well-formed: look for a bad escape in the path (%%XX is two hex digits), a bad header, or a bad Host")
+}
+
 func (c *plainConn) Write(b []byte) (int, error) {
-	if !bytes.HasPrefix(b, statusLine) {
+	fault := faultOf(b)
+	if fault == nil {
 		return c.Conn.Write(b)
-	}
-	if line := bytes.IndexByte(b, '\r'); line < 0 || !bytes.HasPrefix(b[line:], givenUp) {
-		return c.Conn.Write(b)
-	}
-	fault := berth.Errorf(berth.CodeMalformed, "the request is not well-formed: look for a bad escape in the path (%%XX is two hex digits), a bad header, or a bad Host")
-	if bytes.HasPrefix(b, headersLarge) {
-		fault = berth.Errorf(berth.CodeTooLarge, "the request's headers are too large")
 	}
 	p := problemOf(fault, c.api.cfg.IDs.NewID())
 	body := p.encode()

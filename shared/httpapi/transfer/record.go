@@ -78,12 +78,24 @@ func decode(item berth.Item) (record, error) {
 	return e.Value, nil
 }
 
-// sweep clears away the oldest transfers that nobody can use any more. What it
-// cannot do now, the next one does.
-func (s *Service) sweep(ctx context.Context) {
-	page, err := s.cfg.Table.Query(ctx, berth.Query{PK: partition, Limit: swept})
+// Sweep clears away the transfers that nobody can use any more, with their bytes:
+// what Create does for some when there is a next one.
+func (s *Service) Sweep(ctx context.Context) error {
+	q := berth.Query{PK: partition, Limit: swept}
+	for {
+		cursor, err := s.sweep(ctx, q)
+		if err != nil || cursor == "" {
+			return berth.Wrap(err, "clearing transfers away")
+		}
+		q.Cursor = cursor
+	}
+}
+
+// sweep does a page. What it cannot do now, the next one does.
+func (s *Service) sweep(ctx context.Context, q berth.Query) (next string, err error) {
+	page, err := s.cfg.Table.Query(ctx, q)
 	if err != nil {
-		return
+		return "", err
 	}
 	now := s.cfg.Clock.Now()
 	for _, item := range page.Items {
@@ -95,6 +107,7 @@ func (s *Service) sweep(ctx context.Context) {
 			_ = s.cfg.Table.Delete(ctx, item.PK, item.SK, item.Version)
 		}
 	}
+	return page.Next, nil
 }
 
 func prefixOf(id string) string { return "transfers/" + id + "/" }

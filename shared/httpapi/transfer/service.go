@@ -66,7 +66,7 @@ const validity = time.Hour
 
 // Create records a transfer that waits for its bytes or its commit.
 func (s *Service) Create(ctx context.Context, sb berth.Sandbox, req berth.TransferRequest) (berth.Transfer, error) {
-	s.sweep(ctx)
+	_, _ = s.sweep(ctx, berth.Query{PK: partition, Limit: swept}) // the oldest; else the next one does
 	t := berth.Transfer{
 		ID: s.cfg.IDs.NewID(), Sandbox: sb.ID, Path: req.Path, Direction: req.Direction, Status: berth.TransferWaiting,
 		Size: req.Size, SHA256: req.SHA256, Mode: req.Mode, Method: "GET", ExpiresAt: s.cfg.Clock.Now().Add(validity),
