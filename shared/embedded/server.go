@@ -29,7 +29,8 @@ import (
 
 const shutdownLimit = 5 * time.Second // for the orchestrator at the end
 
-// purgeEvery is how often expired records are removed; reads never show them.
+// purgeEvery is how often expired records are removed, which reads never show, and
+// the files of transfers that are over.
 const purgeEvery = time.Hour
 
 // gcPercent trades a little time for memory: the server is a guest on somebody's
@@ -226,6 +227,9 @@ func (e *engine) keepPurging(ctx context.Context, clock berth.Clock) {
 	for ctx.Err() == nil {
 		if _, err := e.stores.table.Purge(ctx); err != nil && ctx.Err() == nil {
 			e.logger.Warn("purging expired records", "error", err)
+		}
+		if err := e.api.SweepTransfers(ctx); err != nil && ctx.Err() == nil {
+			e.logger.Warn("removing the files of old transfers", "error", err)
 		}
 		if clock.Sleep(ctx, purgeEvery) != nil {
 			return

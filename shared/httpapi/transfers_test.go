@@ -226,6 +226,30 @@ func TestOldTransfersAreClearedAway(t *testing.T) {
 	}
 }
 
+func TestOldTransfersAreSweptWithoutANewOne(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	c := serve(t, f)
+	f.seedRun(runA, sandboxA)
+	old := make([]berth.Transfer, 45) // over more than two pages of a sweep
+	for i := range old {
+		old[i] = c.uploaded([]byte("bytes"))
+	}
+	f.clock.advance(90 * time.Minute)
+	young := c.uploaded([]byte("bytes"))
+	must(t, f.api.SweepTransfers(t.Context()))
+	c.want(200, "GET /transfers/"+old[0].ID, "") // it may still be asked for
+	f.clock.advance(time.Hour)
+	must(t, f.api.SweepTransfers(t.Context()))
+	for _, transfer := range old {
+		c.wantProblem(berth.CodeNotFound, nil, "GET /transfers/"+transfer.ID, "")
+		if _, err := f.blobs.Size(t.Context(), "transfers/"+transfer.ID+"/data"); berth.CodeOf(err) != berth.CodeNotFound {
+			t.Errorf("the old blob: %v", err)
+		}
+	}
+	c.want(200, "GET /transfers/"+young.ID, "")
+}
+
 // uploaded makes an upload whose bytes have arrived.
 func (c caller) uploaded(data []byte) berth.Transfer {
 	c.t.Helper()
