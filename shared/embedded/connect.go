@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"math"
 	"os"
 	"os/exec"
 	"time"
@@ -84,7 +86,10 @@ func start(ctx context.Context, dataDir string, command []string) (Found, error)
 	if err != nil {
 		return Found{}, fmt.Errorf("starting a server: %w", err)
 	}
-	defer os.Remove(errFile.Name())
+	// At once, where a file can be without a name: who is interrupted here leaves none.
+	if os.Remove(errFile.Name()) != nil {
+		defer os.Remove(errFile.Name())
+	}
 	defer errFile.Close()
 	// A file and not a pipe: the server outlives this process.
 	cmd.Stderr = errFile
@@ -109,7 +114,7 @@ func start(ctx context.Context, dataDir string, command []string) (Found, error)
 			if found, ferr := Find(ctx, dataDir); ferr == nil {
 				return found, nil // another server was faster
 			}
-			said, rerr := os.ReadFile(errFile.Name())
+			said, rerr := io.ReadAll(io.NewSectionReader(errFile, 0, math.MaxInt64))
 			return Found{}, startError(string(said), paths{dataDir}.log(), errors.Join(err, rerr))
 		case <-ctx.Done():
 			return Found{}, &berth.Error{

@@ -140,6 +140,15 @@ func TestConnectReportsWhyAServerDidNotStart(t *testing.T) {
 	}
 }
 
+// Who was interrupted as it waited for a server left the file of what that says.
+func TestWhatAServerSaysAsItStartsHasNoNameInTheTemporaryFolder(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	_, err := Connect(t.Context(), t.TempDir()+"/data", []string{"/bin/sh", "-c", `echo "left: $(ls "$TMPDIR")." >&2; exit 3`})
+	if e, ok := err.(*berth.Error); !ok || !strings.Contains(e.Message, "left: .") {
+		t.Errorf("Connect = %#v, want nothing left in the temporary folder", err)
+	}
+}
+
 func TestTheReportOfAServerThatDidNotStartIsTheCallersError(t *testing.T) {
 	t.Parallel()
 	exit := errors.New("exit status 2")
