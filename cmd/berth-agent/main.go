@@ -21,12 +21,25 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilSignal()
 	go func() {
 		<-ctx.Done()
 		stop() // a second signal ends the program at once
 	}()
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// untilSignal is a context that ends with what ends programs: Ctrl-C, a polite kill
+// and the end of the terminal, but for those that the program was started to ignore,
+// as by nohup.
+func untilSignal() (ctx context.Context, stop context.CancelFunc) {
+	ends := []os.Signal{syscall.SIGTERM}
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
+		if !signal.Ignored(s) {
+			ends = append(ends, s)
+		}
+	}
+	return signal.NotifyContext(context.Background(), ends...)
 }
 
 // run is the whole program but for the process around it: it returns the exit

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -37,7 +36,7 @@ const (
 
 func TestMain(m *testing.M) {
 	if args := os.Getenv(agentEnv); args != "" {
-		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+		ctx, stop := untilSignal()
 		defer stop()
 		os.Exit(run(ctx, strings.Split(args, "|"), os.Stdout, os.Stderr))
 	}
@@ -115,9 +114,11 @@ func (p *process) kill() {
 }
 
 // end ends the agent in good order and returns its exit status.
-func (p *process) end(t *testing.T) int {
+func (p *process) end(t *testing.T) int { return p.endBy(t, syscall.SIGTERM) }
+
+func (p *process) endBy(t *testing.T, signal os.Signal) int {
 	t.Helper()
-	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+	if err := p.cmd.Process.Signal(signal); err != nil {
 		t.Fatal(err)
 	}
 	timer := time.AfterFunc(patience, p.kill)

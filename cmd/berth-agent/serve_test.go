@@ -9,8 +9,10 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -257,6 +259,22 @@ func secretStaysOut(t *testing.T, kind berth.ProviderKind) {
 			if strings.Contains(text, form) {
 				t.Errorf("%s holds %s", where, form)
 			}
+		}
+	}
+}
+
+// The end of its terminal killed an agent in the middle of what it did.
+func TestAnAgentEndsInOrderByEverySignalThatEndsPrograms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts agents")
+	}
+	for _, end := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if signal.Ignored(end) { // by the tests, as behind nohup: then by the agent too
+			continue
+		}
+		p := startProcess(t, berth.ProviderLocal)
+		if status := p.endBy(t, end); status != 0 {
+			t.Errorf("%s: status %d, want 0; it said %s", end, status, &p.stderr)
 		}
 	}
 }
