@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -45,6 +46,36 @@ func TestOurOwnLimitsAnswerBeforeThoseOfAWS(t *testing.T) {
 		c.wantProblem(berth.CodeInvalid, []string{""}, "POST /environments", `{"id":"big","provider":"docker","env":{"A":"`+value+`","B":"`+value+`","C":"`+value+`","D":"`+value+`"}}`)
 		c.wantProblem(berth.CodeInvalid, []string{"value"}, "PUT /secrets/S", `{"value":"`+strings.Repeat("x", berth.MaxSecretBytes+1)+`"}`)
 	})
+}
+
+func TestWhatIsTooLargeIsToldAtItsPlace(t *testing.T) {
+	both(t, func(t *testing.T, f *fixture, c caller) {
+		c.wantProblem(berth.CodeTooLarge, []string{"value"}, "PUT /variables/V", `{"value":"`+strings.Repeat(`\u0001`, 64<<10)+`"}`)
+		c.wantProblem(berth.CodeNotFound, nil, "GET /variables/V", "")
+		for field, cmd := range map[string]berth.Command{
+			"script": {Script: strings.Repeat("x", berth.MaxItemBytes)}, "command": {Argv: []string{strings.Repeat("x", berth.MaxItemBytes)}},
+		} {
+			_, _, err := f.store.CreateCommand(t.Context(), cmd)
+			var e *berth.Error
+			if !errors.As(err, &e) || e.Code != berth.CodeTooLarge || e.Field != field {
+				t.Errorf("CreateCommand with a large %s = %v", field, err)
+			}
+		}
+	})
+}
+
+func TestAFileThatS3DoesNotTakeAtOnceIsRefusedOnAWS(t *testing.T) {
+	t.Parallel()
+	body := func(size int64) string {
+		return fmt.Sprintf(`{"sandbox":"%s","path":"x","direction":"upload","size":%d,"sha256":"%064d"}`, sandboxA, size, 0)
+	}
+	for embedded, status := range map[bool]int{true: 201, false: 413} {
+		f := newFixture(t, func(cfg *httpapi.Config) { cfg.Embedded = embedded })
+		f.seedRun(runA, sandboxA)
+		c := serve(t, f)
+		c.want(status, "POST /transfers", body(5<<30+1))
+		c.want(201, "POST /transfers", body(5<<30))
+	}
 }
 
 func TestARecordOfANewerSchemaIsNotHalfUnderstood(t *testing.T) {

@@ -82,6 +82,9 @@ func (a *API) createTransfer(ctx context.Context, in *KeyParams) (*created[berth
 	f.add("", err)
 	if err == nil {
 		checkTransfer(&f, req)
+		if !a.cfg.Embedded && req.Size > maxSigned {
+			f.add("size", berth.FieldErrorf(berth.CodeTooLarge, "size", "is more than the 5 GiB that S3 takes at once: split the file"))
+		}
 	}
 	if err := f.err(); err != nil {
 		return nil, err
@@ -110,6 +113,9 @@ func (a *API) createTransfer(ctx context.Context, in *KeyParams) (*created[berth
 	}
 	return &created[berth.Transfer]{Location: Prefix + "/transfers/" + t.ID, Replayed: replayedHeader(replayed), Body: t}, nil
 }
+
+// maxSigned is the most that S3 takes in one request to a signed URL.
+const maxSigned = 5 << 30
 
 func checkTransfer(f *faults, req berth.TransferRequest) {
 	checkPath(f, "path", req.Path)

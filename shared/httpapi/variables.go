@@ -91,6 +91,9 @@ func (a *API) putVariable(ctx context.Context, in *nameChange) (*upserted[berth.
 		return nil, err
 	}
 	v, made, err := a.cfg.Records.PutVariable(ctx, name, *req.Value, createOnly)
+	if berth.CodeOf(err) == berth.CodeTooLarge { // JSON has six bytes for a control character
+		err = berth.FieldErrorf(berth.CodeTooLarge, "value", "takes more than %s as JSON: put it into a file, or into a secret", sizeText(berth.MaxItemBytes))
+	}
 	if err != nil {
 		return nil, existsAlready(err, createOnly)
 	}

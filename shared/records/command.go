@@ -10,7 +10,11 @@ import (
 func commandItem(cmd berth.Command, version int64) (berth.Item, error) {
 	body, err := encode(cmd)
 	if err == nil && len(body) > berth.MaxItemBytes {
-		err = berth.Errorf(berth.CodeTooLarge, "the command is %d bytes, the limit is %d: put the script into a file", len(body), berth.MaxItemBytes)
+		field := "command"
+		if cmd.Script != "" {
+			field = "script"
+		}
+		err = berth.FieldErrorf(berth.CodeTooLarge, field, "the command is %d bytes, the limit is %d: put the script into a file", len(body), berth.MaxItemBytes)
 	}
 	return berth.Item{PK: pkCommands(cmd.Sandbox), SK: skCommand(cmd.ID), Version: version, Body: body}, err
 }
