@@ -89,7 +89,7 @@ func (p *Plane) OpenPreview(ctx context.Context, sb berth.Sandbox, req berth.Pre
 
 func noURL(sb berth.Sandbox) error {
 	return &berth.Error{
-		Code: berth.CodeUnsupported, Message: "there is no URL for browsers of a port in a sandbox of the provider " + string(sb.Provider) + " here",
+		Code: berth.CodeUnsupported, Field: "as", Message: "there is no URL for browsers of a port in a sandbox of the provider " + string(sb.Provider) + " here",
 		Remediation: "Let a port of your machine lead there: berth sandbox preview without --browser. Hosts that have joined can have a public URL: berth-agent serve --public-url.",
 	}
 }

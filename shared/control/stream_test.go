@@ -157,6 +157,12 @@ func TestAPortIsOpenedByALinkOrElseByAStream(t *testing.T) {
 			t.Errorf("OpenPreview with %s = %+v", c.name, got)
 		}
 	}
+	p.Providers = control.Providers{berth.ProviderLocal: p.provider}
+	_, err := p.OpenPreview(t.Context(), sb, berth.PreviewRequest{Port: 8080, As: berth.PreviewURL})
+	var e *berth.Error
+	if !errors.As(err, &e) || e.Field != "as" {
+		t.Errorf("a URL that there is none of = %+v, want that of the field as", err)
+	}
 }
 
 func TestWaysIntoASandboxAreCheckedBeforeTheyAreOpened(t *testing.T) {

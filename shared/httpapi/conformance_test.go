@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
@@ -84,6 +85,12 @@ func conforms(doc *openapi3.T, op *openapi3.Operation, r httpapitest.Request, re
 		return fmt.Errorf("status %d is not described", resp.Status)
 	}
 	answer := described.Value
+	for name := range resp.Header {
+		own := strings.HasPrefix(name, "Berth-") || slices.Contains([]string{"Etag", "Location", "Idempotent-Replayed", "Retry-After", "Www-Authenticate"}, name)
+		if own && !slices.ContainsFunc(slices.Collect(maps.Keys(answer.Headers)), func(d string) bool { return strings.EqualFold(d, name) }) {
+			return fmt.Errorf("the header %s is not described", name)
+		}
+	}
 	if r.Method == http.MethodHead {
 		return nil
 	}

@@ -90,6 +90,7 @@ func (a *API) problemResponse(status int, codes []string) *huma.Response {
 		code := berth.Code(codes[0])
 		components.Responses[name] = &huma.Response{
 			Description: http.StatusText(status) + ": code " + strings.Join(codes, " or "),
+			Headers:     headersOf(code),
 			Content: map[string]*huma.MediaType{mediaProblem: {
 				Schema: components.Schemas.Schema(typeOf(ProblemDocument{}), true, ""),
 				Example: ProblemDocument{
@@ -100,6 +101,26 @@ func (a *API) problemResponse(status int, codes []string) *huma.Response {
 		}
 	}
 	return &huma.Response{Ref: "#/components/responses/" + name}
+}
+
+// headersOf are the headers that go with an error; see ProblemDocument.headers.
+func headersOf(code berth.Code) map[string]*huma.Param {
+	switch code {
+	case berth.CodeUnauthenticated:
+		return described(map[string]string{"WWW-Authenticate": "Bearer"})
+	case berth.CodeRateLimited, berth.CodeUnavailable:
+		return described(map[string]string{"Retry-After": "Seconds to wait"})
+	}
+	return nil
+}
+
+// described documents headers that huma does not write.
+func described(about map[string]string) map[string]*huma.Param {
+	headers := map[string]*huma.Param{}
+	for name, text := range about {
+		headers[name] = &huma.Param{Description: text, Schema: &huma.Schema{Type: huma.TypeString}}
+	}
+	return headers
 }
 
 func exampleErrors(code berth.Code) []berth.Problem {
@@ -183,6 +204,9 @@ func (a *API) describeBody(route Route, s spec) {
 			schema.Type = huma.TypeObject
 		}
 		answer.Content[media] = &huma.MediaType{Schema: schema}
+	}
+	if len(s.headers) > 0 {
+		answer.Headers = described(s.headers)
 	}
 	if s.upserts {
 		made := *answer

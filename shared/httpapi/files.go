@@ -71,6 +71,7 @@ func fileOperations() []operation {
 			description: "At most limit bytes from offset on. With `Accept: application/octet-stream` the bytes come as they are, " +
 				"and next_offset and eof as the headers Berth-Next-Offset and Berth-Eof.",
 			codes: conflict, gives: berth.FileData{}, media: map[string]string{mediaBytes: "The bytes as they are"},
+			headers: map[string]string{"Berth-Next-Offset": "With bytes: the offset behind them", "Berth-Eof": "With bytes: whether the file ends there"},
 		}, (*API).readFile),
 		op("write-file", spec{
 			summary: "Write a file", description: "Replaces it as a whole and makes its parent folders. Up to 4 MiB; larger files go through transfers.",

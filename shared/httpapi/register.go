@@ -35,6 +35,8 @@ type spec struct {
 	gives any
 	// media are further media types of the answer, with what they are for.
 	media map[string]string
+	// headers are those of the answer that the handler writes itself.
+	headers map[string]string
 	// codes are the errors beside those that the route's row implies.
 	codes []berth.Code
 }
