@@ -154,7 +154,7 @@ func TestARunWorksOnAHostThatHasJoined(t *testing.T) {
 	t.Cleanup(func() { dockertest.NoneLeft(t, api, s.id) })
 	p, _ := s.host(t, "worker", "")
 	p.start(t)
-	t.Cleanup(p.kill)
+	t.Cleanup(p.finish)
 	s.awaitHost(t, "worker", func(h berth.Host) bool { return h.SeenAt != nil })
 	_, err := s.CreateEnvironment(t.Context(), map[string]any{
 		"id": "box", "provider": "docker", "image": map[string]any{"docker": image}, "network": map[string]any{"mode": "block"},

@@ -71,7 +71,7 @@ func startProcess(t *testing.T, kind berth.ProviderKind) *process {
 	t.Helper()
 	p := &process{kind: kind, dir: folder(filepath.Join(t.TempDir(), "agent")), guest: sandboxtest.BuildGuest(t), listen: listentest.Address(t)}
 	p.start(t)
-	t.Cleanup(p.kill)
+	t.Cleanup(p.finish)
 	return p
 }
 
@@ -110,6 +110,15 @@ func (p *process) start(t *testing.T) {
 // kill ends the agent with KILL and waits until it is gone.
 func (p *process) kill() {
 	_ = p.cmd.Process.Kill() // it may be gone
+	_ = p.cmd.Wait()
+}
+
+// finish ends the agent in good order at the end of a test, if it is there: one that
+// is killed as it tries the engine would leave the image of its probe for a day.
+func (p *process) finish() {
+	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	timer := time.AfterFunc(patience, func() { _ = p.cmd.Process.Kill() })
+	defer timer.Stop()
 	_ = p.cmd.Wait()
 }
 
