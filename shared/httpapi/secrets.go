@@ -80,6 +80,12 @@ func (a *API) createSecret(ctx context.Context, meta berth.Secret, value berth.S
 		defer cancel()
 		return nil, errors.Join(err, a.cfg.Records.DeleteSecret(undo, meta.Name))
 	}
+	if _, err := a.cfg.Records.FindSecret(ctx, meta.Name); berth.CodeOf(err) == berth.CodeNotFound {
+		// It was deleted before it had its value, which nobody would see.
+		if err := a.cfg.Secrets.Delete(ctx, berth.UserSecret(meta.Name)); err != nil {
+			return nil, err
+		}
+	}
 	return upsert(stored, true), nil
 }
 
@@ -123,13 +129,7 @@ func (a *API) deleteSecret(ctx context.Context, in *NameParams) (*empty, error) 
 	if err != nil {
 		return nil, err
 	}
-	if _, err := a.cfg.Records.FindSecret(ctx, name); err != nil {
-		return nil, err
-	}
 	// The value first: a crash in between leaves metadata, which can be deleted
 	// again, and never a value that nobody sees.
-	if err := a.cfg.Secrets.Delete(ctx, berth.UserSecret(name)); err != nil {
-		return nil, err
-	}
-	return nil, a.cfg.Records.DeleteSecret(ctx, name)
+	return nil, a.cfg.Records.DeleteSecretValue(ctx, name, func() error { return a.cfg.Secrets.Delete(ctx, berth.UserSecret(name)) })
 }

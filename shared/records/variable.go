@@ -58,15 +58,22 @@ func (n named[T]) put(ctx context.Context, s *Store, v T, createOnly bool, merge
 	return stored, created && err == nil, err
 }
 
-func (n named[T]) delete(ctx context.Context, s *Store, name string) error {
+// delete removes what is there after first, which is done again when something
+// else is there by then.
+func (n named[T]) delete(ctx context.Context, s *Store, name string, first func() error) error {
 	return s.race(ctx, n.noun+" "+name, func() error {
 		_, version, err := n.find(ctx, s, name)
+		if err == nil {
+			err = first()
+		}
 		if err != nil {
 			return err
 		}
 		return s.Table.Delete(ctx, n.pk, name, version)
 	})
 }
+
+func nothing() error { return nil }
 
 var (
 	variables = named[berth.Variable]{pkVariable, "variable", func(v berth.Variable) string { return v.Name }}
@@ -93,7 +100,7 @@ func (s *Store) PutVariable(ctx context.Context, name, value string, createOnly 
 
 // DeleteVariable returns not_found.
 func (s *Store) DeleteVariable(ctx context.Context, name string) error {
-	return variables.delete(ctx, s, name)
+	return variables.delete(ctx, s, name, nothing)
 }
 
 // FindSecret returns a secret's metadata, or not_found.
@@ -117,5 +124,11 @@ func (s *Store) PutSecret(ctx context.Context, secret berth.Secret, createOnly b
 
 // DeleteSecret removes metadata, or returns not_found.
 func (s *Store) DeleteSecret(ctx context.Context, name string) error {
-	return secrets.delete(ctx, s, name)
+	return secrets.delete(ctx, s, name, nothing)
+}
+
+// DeleteSecretValue is DeleteSecret after value has removed the value: also that of
+// somebody who set the secret meanwhile, which nobody would see any more.
+func (s *Store) DeleteSecretValue(ctx context.Context, name string, value func() error) error {
+	return secrets.delete(ctx, s, name, value)
 }
