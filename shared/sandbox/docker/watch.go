@@ -209,8 +209,14 @@ func (b *box) endedWithEngine(s *container.State) bool {
 	return err == nil && b.provider.engine.took(b.present().Engine, finished)
 }
 
-// killed is the status of a process that ended by KILL.
-const killed = 137
+const (
+	// killed is the status of a process that ended by KILL.
+	killed = 137
+	// unknown is the status that the engine gives a container of whose end it has not
+	// heard: after a stop that killed it, it may write that over the real one. No guest
+	// ends with it.
+	unknown = 255
+)
 
 // endReason puts the engine's record of an end into words.
 func endReason(found container.InspectResponse) *berth.Reason {
@@ -229,6 +235,8 @@ func endReason(found container.InspectResponse) *berth.Reason {
 	switch s.ExitCode {
 	case killed:
 		message = "the sandbox's container was killed from outside"
+	case unknown:
+		message = "the sandbox's container was killed from outside, or its end was lost: the engine does not know its status"
 	case wire.OversizeStatus:
 		message = "the output of a command was past its cap, so the sandbox was ended"
 	}
