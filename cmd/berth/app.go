@@ -58,9 +58,14 @@ func (a *app) note(format string, args ...any) {
 	}
 }
 
-// say is note also when quiet, for what must not be missed.
+// say is note also when quiet, for what must not be missed. Whatever it is made of,
+// such as the name of a folder, it does nothing to the terminal.
 func (a *app) say(format string, args ...any) {
-	fmt.Fprintf(a.stderr, "berth: "+format+"\n", args...)
+	lines := strings.Split(fmt.Sprintf(format, args...), "\n")
+	for i := range lines {
+		lines[i] = terminal.Clean(lines[i])
+	}
+	fmt.Fprintf(a.stderr, "berth: %s\n", strings.Join(lines, "\n"))
 }
 
 // printf writes to standard output.

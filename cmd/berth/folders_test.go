@@ -80,3 +80,12 @@ func TestRelativeHomeAndXDGFoldersAreNotUsed(t *testing.T) {
 		t.Errorf("the home folder is %q", dir)
 	}
 }
+
+// Some folder names would colour the screen or turn the text around.
+func TestTheNameOfADataFolderDoesNothingToTheTerminal(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t, "")
+	r := c.ok("stop", "--data-dir", filepath.Join(t.TempDir(), "d\x1b[31m\u202e\r"))
+	mustContain(t, "stderr", r.stderr, `d\x1b[31m`, `\r: there is nothing to stop`)
+	mustNotContain(t, "stderr", r.stderr, "\x1b", "\u202e", "\r")
+}
