@@ -42,11 +42,23 @@ func (a *app) finish(cmd *cobra.Command, err error) int {
 	if errors.As(err, &status) {
 		return int(status)
 	}
+	err = ofOutput(err)
 	report(a.stderr, err, a.remedy(err))
 	if cmd != nil && cmd.Annotations[passThrough] != "" {
 		return statusOwn
 	}
 	return berth.CodeOf(err).Info().CLI
+}
+
+// ofOutput gives the failure of a write to standard output, which nothing else has
+// coded, the code of this machine's matters.
+func ofOutput(err error) error {
+	var coded *berth.Error
+	var path *fs.PathError
+	if !errors.As(err, &coded) && errors.As(err, &path) && path.Op == "write" {
+		return local(err, "writing the output")
+	}
+	return err
 }
 
 // remedy is what this machine knows to do about an error that says nothing

@@ -96,6 +96,16 @@ func TestUnknownCommandsComeWithTheNearestOne(t *testing.T) {
 		{[]string{"rnu"}, "did you mean `berth run`?"},
 		{[]string{"env", "lsit"}, "did you mean `berth env list`?"},
 		{[]string{"runs", "logz", "x"}, "did you mean `berth runs logs`?"},
+		{[]string{"logs", "x"}, "did you mean `berth runs logs`?"},
+		{[]string{"shell", "x"}, "did you mean `berth sandbox ssh`?"},
+		{[]string{"set", "A", "b"}, "did you mean `berth secret set` or `berth var set`?"},
+		{[]string{"list"}, "see `berth --help`"},
+		{[]string{"env", "get", "ci"}, "did you mean `berth env show`?"},
+		{[]string{"env", "delete", "ci"}, "did you mean `berth env rm`?"},
+		{[]string{"runs", "delete", "x"}, "did you mean `berth runs rm`?"},
+		{[]string{"runs", "update", "x"}, "see `berth runs --help`"},
+		{[]string{"--version"}, "did you mean `berth version`?"},
+		{[]string{"-v"}, "did you mean `berth version`?"},
 		{[]string{"frobnicate"}, "see `berth --help`"},
 		{[]string{"env", "list", "--jsno"}, "did you mean --json?"},
 		{[]string{"help", "rnu"}, "did you mean `berth run`?"},
@@ -132,6 +142,26 @@ func TestAFlagThatChoosesIsNotEmpty(t *testing.T) {
 	}
 	if len(f.requests) > 0 {
 		t.Errorf("the server was asked %q", f.requests)
+	}
+}
+
+// fullDisk is standard output on a disk without room.
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) {
+	return 0, &fs.PathError{Op: "write", Path: "/dev/stdout", Err: errors.New("no space left on device")}
+}
+
+func TestOutputThatCannotBeWrittenIsThisMachinesMatter(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	c := newCLI(t, f.URL)
+	for _, args := range [][]string{{"version"}, {"env", "list"}, {"env", "list", "--json"}, {"completion", "bash"}} {
+		var stderr strings.Builder
+		if status := c.app(fullDisk{}, &stderr).execute(t.Context(), args); status != 6 {
+			t.Errorf("berth %q = %d, want 6", args, status)
+		}
+		mustContain(t, strings.Join(args, " "), stderr.String(), "unavailable: writing the output", "no space left", "to do: look at this machine's disk")
 	}
 }
 

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -43,13 +45,37 @@ func completeCommands(cmd *cobra.Command, args []string, _ string) ([]cobra.Comp
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// unknownCommand is the error of a command that cmd does not have, with the
-// nearest one that it has.
+// synonyms are other programs' words for what is called otherwise here.
+var synonyms = map[string]string{
+	"get": "show", "describe": "show", "inspect": "show", "delete": "rm", "remove": "rm",
+	"new": "create", "update": "edit", "kill": "cancel",
+}
+
+// unknownCommand is the error of a command that cmd does not have, with what was
+// perhaps meant: the nearest one that it has, what goes by another name here, or
+// what others have by that name.
 func unknownCommand(cmd *cobra.Command, name string) error {
 	e := berth.Errorf(berth.CodeInvalid, "%q is not a command of `%s`", name, cmd.CommandPath())
 	e.Remediation = fmt.Sprintf("see `%s --help`", cmd.CommandPath())
-	if near := nearestCommand(cmd, name); near != "" {
-		e.Remediation = fmt.Sprintf("did you mean `%s %s`?", cmd.CommandPath(), near)
+	meant := namesakes(cmd, name)
+	if near := cmp.Or(nearestCommand(cmd, name), nearestCommand(cmd, synonyms[name])); near != "" {
+		meant = []string{"`" + cmd.CommandPath() + " " + near + "`"}
+	}
+	if len(meant) > 0 && len(meant) <= 2 { // more would be a guess
+		e.Remediation = "did you mean " + strings.Join(meant, " or ") + "?"
 	}
 	return e
+}
+
+// namesakes are the commands below those of cmd that have the name.
+func namesakes(cmd *cobra.Command, name string) []string {
+	var found []string
+	for _, group := range cmd.Commands() {
+		for _, sub := range group.Commands() {
+			if sub.IsAvailableCommand() && (sub.Name() == name || sub.HasAlias(name)) {
+				found = append(found, "`"+sub.CommandPath()+"`")
+			}
+		}
+	}
+	return found
 }

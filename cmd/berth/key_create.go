@@ -75,9 +75,17 @@ func (a *app) keyCreate(ctx context.Context, name string, f keyFlags) error {
 	a.note("made key %s (%s) with %s, %s; this is the only time that it is shown",
 		terminal.Clean(key.Name), key.ID, scopeList(key.Scopes), a.expiry(key.Key))
 	if f.asJSON {
-		return a.printJSON(key)
+		err = a.printJSON(key)
+	} else {
+		err = a.printf("%s\n", key.Value)
 	}
-	return a.printf("%s\n", key.Value)
+	if err != nil {
+		return &berth.Error{
+			Code: berth.CodeUnavailable, Message: "showing the key, which the server has now", Cause: err,
+			Remediation: fmt.Sprintf("remove it with `berth key rm %s`, and make another", key.ID),
+		}
+	}
+	return nil
 }
 
 func scopeList(scopes []berth.Scope) string {

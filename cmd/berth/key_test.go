@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,6 +44,19 @@ func TestAKeyIsPrintedAloneAndListedWithoutItsValue(t *testing.T) {
 	list := c.ok("key", "list")
 	mustContain(t, "list", list.stdout, "KEY", "ci", "bth_kkkkkkkk…", "read run", "expires in 30d", "never expires", "never")
 	mustNotContain(t, "list", list.stdout+c.ok("key", "list", "--json").stdout, fakeKey("k"))
+}
+
+func TestAKeyThatCouldNotBeShownIsNamedWithTheWayToRemoveIt(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	c := newCLI(t, f.URL)
+	for _, args := range [][]string{{"key", "create", "ci"}, {"key", "create", "ci", "--json"}} {
+		var stderr strings.Builder
+		if status := c.app(fullDisk{}, &stderr).execute(t.Context(), args); status != 6 {
+			t.Errorf("berth %q = %d, want 6", args, status)
+		}
+		mustContain(t, "stderr", stderr.String(), "no space left", "to do: remove it with `berth key rm "+string(f.keys[len(f.keys)-1].ID)+"`")
+	}
 }
 
 func TestKeysAreRemovedByNameAndByIDAndNeverByGuess(t *testing.T) {

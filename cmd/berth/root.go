@@ -91,6 +91,10 @@ func flagError(cmd *cobra.Command, err error) error {
 	if cmd.Annotations[passThrough] != "" {
 		e.Remediation = "put `--` before the command to run: what follows it is the command's own"
 	}
+	if name := unknown.GetSpecifiedName(); !cmd.HasParent() && (name == "version" || name == "v") {
+		e.Remediation = "did you mean `berth version`?"
+		return e
+	}
 	if near := nearestFlag(cmd, unknown.GetSpecifiedName()); near != "" {
 		e.Remediation = "did you mean --" + near + "?"
 	}
