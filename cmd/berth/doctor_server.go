@@ -37,7 +37,7 @@ func (a *app) checkServer(ctx context.Context) []finding {
 	if err != nil {
 		return append(findings, finding{"token", fail, err.Error(), a.remedyFor(err)})
 	}
-	findings = append(findings, finding{"token", pass, fmt.Sprintf("is %s's, with scopes %v", who.Name, who.Scopes), ""})
+	findings = append(findings, finding{"token", pass, fmt.Sprintf("is %s's, with the scopes %s", who.Name, scopeList(who.Scopes)), ""})
 	return append(findings, a.localFinding(ctx, c))
 }
 

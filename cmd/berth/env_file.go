@@ -76,7 +76,9 @@ func (a *app) readInput(path string, limit int64) ([]byte, error) {
 		return nil, local(err, "reading "+inputName(path))
 	}
 	if int64(len(data)) > limit {
-		return nil, berth.Errorf(berth.CodeTooLarge, "%s has more than %d bytes", inputName(path), limit)
+		e := berth.Errorf(berth.CodeTooLarge, "%s has more than %d KiB", inputName(path), limit>>10)
+		e.Remediation = "give less"
+		return nil, e
 	}
 	return data, nil
 }
