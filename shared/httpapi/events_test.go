@@ -191,3 +191,28 @@ func TestWithoutTheEmbeddedServerEventsAreNotStreamed(t *testing.T) {
 		t.Errorf("content type %q", got)
 	}
 }
+
+func TestAHeadOfAStreamEndsWithItsHeaders(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.seedRun(runA, sandboxA)
+	server := httptest.NewServer(f.api)
+	t.Cleanup(server.Close)
+	t.Cleanup(func() { f.endRun(runA) }) // a stream that goes on would hold the server
+	client := &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{MaxConnsPerHost: 1}}
+	for _, line := range []string{"HEAD /runs/" + string(runA) + "/events", "GET /health"} {
+		method, path, _ := strings.Cut(line, " ")
+		req, err := http.NewRequestWithContext(t.Context(), method, server.URL+"/api/v1"+path, nil)
+		must(t, err)
+		req.Header.Set("Authorization", "Bearer "+testToken)
+		req.Header.Set("Accept", "text/event-stream")
+		resp, err := client.Do(req)
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			t.Errorf("%s: status %d", line, resp.StatusCode)
+		}
+	}
+}

@@ -26,6 +26,9 @@ func (a *API) streamEvents(x *exchange, id berth.RunID, after int64) {
 	h.Set("X-Accel-Buffering", "no")
 	x.WriteHeader(http.StatusOK)
 	x.Flush()
+	if x.r.Method == http.MethodHead { // its answer ends here, and the connection is used again
+		return
+	}
 	stream := newSteadyWriter(x)
 	defer stream.end()
 	asked := a.cfg.Clock.Now()
