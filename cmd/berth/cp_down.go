@@ -70,9 +70,15 @@ func (k *copier) downloadTarget(from, to string, info berth.FileInfo) (string, e
 	return target, nil
 }
 
-// downloadFolder copies a folder of the sandbox. Names come from code that is
-// not trusted, so that everything is written through a root that none can leave.
+// downloadFolder copies a folder of the sandbox. All of it is listed before anything
+// is written: the target may lie in it, where sandboxes are folders of this machine.
+// Names come from code that is not trusted, so that everything is written through a
+// root that none can leave.
 func (k *copier) downloadFolder(ctx context.Context, from, to string) error {
+	all, err := k.list(ctx, nil, from, ".", 0)
+	if err != nil {
+		return err
+	}
 	if err := os.MkdirAll(to, 0o755); err != nil {
 		return local(err, "copying to "+to)
 	}
@@ -81,43 +87,53 @@ func (k *copier) downloadFolder(ctx context.Context, from, to string) error {
 		return local(err, "copying to "+to)
 	}
 	defer root.Close()
-	return k.downloadEntries(ctx, from, root, ".", 0)
-}
-
-func (k *copier) downloadEntries(ctx context.Context, from string, root *os.Root, to string, depth int) error {
-	if depth > maxDepth {
-		return berth.Errorf(berth.CodeTooLarge, "%s lies more than %d folders deep", from, maxDepth)
-	}
-	data, err := k.client.ReadFile(ctx, k.file(from), 0, 1)
-	if err != nil {
-		return fmt.Errorf("copying %s: %w", from, err)
-	}
-	for _, entry := range data.Entries {
-		name := path.Base(entry.Path)
-		source := path.Join(from, name)
-		if !filepath.IsLocal(name) || name == "." || strings.ContainsAny(name, `/\`) {
-			k.skip(source, "a name that is none on this machine")
-			continue
+	for _, one := range all {
+		if one.folder {
+			err = local(root.MkdirAll(one.to, 0o755), "copying "+one.from)
+		} else {
+			err = k.downloadFile(ctx, one.from, root, one.to, one.mode)
 		}
-		if err := k.downloadEntry(ctx, entry, source, root, filepath.Join(to, name), depth); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (k *copier) downloadEntry(ctx context.Context, entry berth.FileInfo, from string, root *os.Root, to string, depth int) error {
-	switch entry.Kind {
-	case berth.FileDirectory:
-		if err := root.MkdirAll(to, 0o755); err != nil {
-			return local(err, "copying "+from)
-		}
-		return k.downloadEntries(ctx, from, root, to, depth+1)
-	case berth.FileRegular:
-		return k.downloadFile(ctx, from, root, to, entry.Mode)
+// listed is a file or a folder that is to be copied to a path below the target.
+type listed struct {
+	from, to string
+	folder   bool
+	mode     uint32
+}
+
+// list adds what is in a folder of the sandbox to all.
+func (k *copier) list(ctx context.Context, all []listed, from, to string, depth int) ([]listed, error) {
+	if depth > maxDepth {
+		return nil, berth.Errorf(berth.CodeTooLarge, "%s lies more than %d folders deep", from, maxDepth)
 	}
-	k.skip(from, "a link, or neither a file nor a folder")
-	return nil
+	data, err := k.client.ReadFile(ctx, k.file(from), 0, 1)
+	if err != nil {
+		return nil, fmt.Errorf("copying %s: %w", from, err)
+	}
+	for _, entry := range data.Entries {
+		name := path.Base(entry.Path)
+		one := listed{from: path.Join(from, name), to: filepath.Join(to, name), mode: entry.Mode}
+		switch {
+		case !filepath.IsLocal(name) || name == "." || strings.ContainsAny(name, `/\`):
+			k.skip(one.from, "a name that is none on this machine")
+		case entry.Kind == berth.FileRegular:
+			all = append(all, one)
+		case entry.Kind == berth.FileDirectory:
+			one.folder = true
+			if all, err = k.list(ctx, append(all, one), one.from, one.to, depth+1); err != nil {
+				return nil, err
+			}
+		default:
+			k.skip(one.from, "a link, or neither a file nor a folder")
+		}
+	}
+	return all, nil
 }
 
 // downloadFile writes beside the file and renames, so that one that is there is

@@ -53,37 +53,48 @@ func (k *copier) uploadTarget(ctx context.Context, from, to string) (string, err
 	return path.Join(to, name), err
 }
 
-// uploadFolder copies the files below a folder of this machine. Links are
-// followed while they stay inside of it.
+// uploadFolder copies the files below a folder of this machine. All of them are listed
+// before the first is copied: the target may lie in the folder, where sandboxes are
+// folders of this machine. Links are followed while they stay inside of it.
 func (k *copier) uploadFolder(ctx context.Context, from, to string) error {
 	root, err := os.OpenRoot(k.app.abs(from))
 	if err != nil {
 		return local(err, "copying "+from)
 	}
 	defer root.Close()
-	return fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
+	var names []string
+	err = fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return local(err, "copying "+path.Join(from, name))
 		}
-		if entry.IsDir() {
-			return nil
+		if !entry.IsDir() {
+			names = append(names, name)
 		}
-		info, err := root.Stat(name)
-		switch {
-		case err != nil:
-			k.skip(path.Join(from, name), "a link that leads nowhere or out of the folder")
-			return nil
-		case !info.Mode().IsRegular():
-			k.skip(path.Join(from, name), "neither a file nor a folder of its own")
-			return nil
-		}
-		file, err := root.Open(name)
-		if err != nil {
-			return local(err, "copying "+path.Join(from, name))
-		}
-		defer file.Close()
-		return k.uploadFile(ctx, file, path.Join(to, name))
+		return nil
 	})
+	for i := 0; i < len(names) && err == nil; i++ {
+		err = k.uploadBelow(ctx, root, from, names[i], path.Join(to, names[i]))
+	}
+	return err
+}
+
+// uploadBelow copies a file of the folder from.
+func (k *copier) uploadBelow(ctx context.Context, root *os.Root, from, name, to string) error {
+	info, err := root.Stat(name)
+	switch {
+	case err != nil:
+		k.skip(path.Join(from, name), "a link that leads nowhere or out of the folder")
+		return nil
+	case !info.Mode().IsRegular():
+		k.skip(path.Join(from, name), "neither a file nor a folder of its own")
+		return nil
+	}
+	file, err := root.Open(name)
+	if err != nil {
+		return local(err, "copying "+path.Join(from, name))
+	}
+	defer file.Close()
+	return k.uploadFile(ctx, file, to)
 }
 
 // uploadFile copies one open file.

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io/fs"
 	"math/rand"
 	"os"
 	"os/signal"
@@ -13,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func kill(t *testing.T, pid int) {
@@ -130,6 +133,33 @@ func TestCpInAndOutOfALiveRun(t *testing.T) {
 			t.Errorf("a file that is not there = %d\n%s", r.status, r.stderr)
 		}
 	})
+}
+
+func TestAFolderIsCopiedIntoItselfOnce(t *testing.T) {
+	m := newMachine(t) // whose sandboxes are folders of it
+	if err := os.WriteFile(filepath.Join(m.dir, "a"), []byte("1"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"down", "up"} { // which are there already
+		if err := os.Mkdir(filepath.Join(m.dir, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	id := m.live()
+	m.ok("cp", "-r", id+":.", "down")
+	m.ok("cp", "-r", ".", id+":up")
+	var files []string
+	err := fs.WalkDir(os.DirFS(m.dir), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			files = append(files, name)
+		}
+		return err
+	})
+	work := filepath.Base(m.dir)
+	want := []string{"a", "down/a", "up/" + work + "/a", "up/" + work + "/down/a"}
+	if diff := cmp.Diff(want, files); diff != "" || err != nil {
+		t.Errorf("files (-want +got), %v:\n%s", err, diff)
+	}
 }
 
 func TestAKeptSandboxIsStartedAndUsedAgain(t *testing.T) {
