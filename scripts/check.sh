@@ -14,10 +14,12 @@ if [ -n "$bad" ]; then
 fi
 say vet
 go vet ./...
-if ! go -C infra mod tidy -diff; then
-  echo 'infra/go.mod does not follow go.mod: go -C infra mod tidy' >&2
-  exit 1
-fi
+for module in . infra; do
+  if ! go -C "$module" mod tidy -diff; then
+    echo "$module/go.mod does not say what is needed: go -C $module mod tidy" >&2
+    exit 1
+  fi
+done
 say lint
 go tool staticcheck ./...
 say 'quick tests'
