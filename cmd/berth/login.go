@@ -138,6 +138,11 @@ func (a *app) loginKey(server string, f loginFlags) (berth.SecretValue, error) {
 		return none, err
 	}
 	value = bytes.TrimSpace(value)
+	if len(value) == 0 {
+		e := berth.FieldErrorf(berth.CodeInvalid, "key", "is empty: nothing came")
+		e.Remediation = "type it at the prompt of `berth login URL`, send it to standard input, or use --from-file"
+		return none, e
+	}
 	if !access.IsValue(string(value)) {
 		e := berth.FieldErrorf(berth.CodeInvalid, "key", "is not a berth key, and was sent nowhere: a key is %s and %d letters, digits, dashes and underscores", access.Prefix, access.ValueLength-len(access.Prefix))
 		e.Remediation = "make one on the server with `berth key create`, or use the token file of an embedded server"

@@ -84,6 +84,11 @@ func (a *app) secretValue(name string, f secretFlags) ([]byte, error) {
 		value = bytes.TrimSuffix(value, []byte("\n"))
 		value = bytes.TrimSuffix(value, []byte("\r"))
 	}
+	if len(value) == 0 {
+		e := berth.FieldErrorf(berth.CodeInvalid, "value", "is empty: nothing came")
+		e.Remediation = "type it at the prompt of `berth secret set NAME`, send it to standard input, or use --from-file"
+		return nil, e
+	}
 	if err := berth.CheckSecretValue(value); err != nil {
 		return nil, berth.FieldErrorf(berth.CodeOf(err), "value", "%s", err)
 	}

@@ -70,7 +70,7 @@ func TestSecretsThatCannotBeMaskedOrStoredAreRefused(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	c := newCLI(t, f.URL)
-	for input, want := range map[string]string{"12abc\n": "shorter than 6 bytes", "": "shorter than 6 bytes", strings.Repeat("x", berth.MaxSecretBytes+1): "longer than 64 KiB"} {
+	for input, want := range map[string]string{"12abc\n": "shorter than 6 bytes", "": "is empty: nothing came", strings.Repeat("x", berth.MaxSecretBytes+1): "longer than 64 KiB"} {
 		r := c.input(input).run("secret", "set", "TOKEN")
 		if r.status != 2 || len(f.secrets) > 0 {
 			t.Errorf("a value of %d bytes = %d, want 2", len(input), r.status)

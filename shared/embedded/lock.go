@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -84,6 +85,18 @@ func unusableDataDir(dir string, err error) error {
 	return &berth.Error{
 		Code: berth.CodeUnavailable, Message: "the data folder " + dir + " cannot be used",
 		Remediation: "make it a writable folder of yours, or choose another with --data-dir or BERTH_DATA_DIR",
+		Cause:       err,
+	}
+}
+
+// explainFullDisk gives an error that a full disk has caused its code, and what to do.
+func explainFullDisk(dir string, err error) error {
+	if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
+		return err
+	}
+	return &berth.Error{
+		Code: berth.CodeUnavailable, Message: "the disk of the data folder " + dir + " is full",
+		Remediation: "free some space on it, or choose another folder with --data-dir or BERTH_DATA_DIR",
 		Cause:       err,
 	}
 }

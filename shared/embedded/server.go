@@ -40,7 +40,8 @@ const gcPercent = 50
 // Run is the embedded server: it returns nil after ctx has ended, Stop has asked for
 // its end or it has been idle for long enough. Errors: conflict when another server has the
 // data folder, unavailable for a folder, address or guest that cannot be used.
-func Run(ctx context.Context, o Options) error {
+func Run(ctx context.Context, o Options) (err error) {
+	defer func() { err = explainFullDisk(o.DataDir, err) }()
 	if o.Clock == nil {
 		o.Clock = berth.SystemClock{}
 	}

@@ -39,6 +39,9 @@ func (t *Table) explain(doing string, err error) error {
 type remedy struct{ message, remediation string }
 
 func remedyFor(code int) (remedy, bool) {
+	if code == sqlite3.SQLITE_IOERR_SHMSIZE {
+		code = sqlite3.SQLITE_FULL // the file beside the table's cannot grow
+	}
 	switch code & 0xff { // the rest is detail
 	case sqlite3.SQLITE_FULL:
 		return remedy{"the disk of the table file %s is full", "Free some space; nothing was changed."}, true
