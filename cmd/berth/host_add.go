@@ -36,7 +36,7 @@ to drop one, remove the host first: berth host rm NAME.`,
 			return a.hostAdd(cmd.Context(), cmd, strings.Join(args, ""), f)
 		},
 	}
-	cmd.Flags().StringArrayVar(&f.labels, "label", nil, "`NAME=VALUE` that environments choose hosts by; may be repeated")
+	cmd.Flags().StringArrayVarP(&f.labels, "label", "l", nil, "`NAME=VALUE` that environments choose hosts by; may be repeated")
 	jsonFlag(cmd, &f.asJSON, "the host and its token")
 	cmd.ValidArgsFunction = cobra.NoFileCompletions
 	return cmd
