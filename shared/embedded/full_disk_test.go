@@ -10,36 +10,21 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/berth-dev/berth/shared/berth"
 	"github.com/berth-dev/berth/shared/embedded"
+	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
 )
 
-// diskWith mounts a small file system of which so many bytes are free.
-func diskWith(t *testing.T, free int) string {
-	t.Helper()
-	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=512k"); err != nil {
-		t.Skipf("a small file system cannot be mounted: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := os.WriteFile(filepath.Join(dir, "filler"), make([]byte, 512<<10-free), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
-
-func TestAServerThatFindsItsDiskFullSaysSoAndWhatToDo(t *testing.T) {
+func TestAServerThatFindsItsDiskFullSaysSoWithARemedy(t *testing.T) {
 	for _, free := range []int{4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10} {
 		t.Run(fmt.Sprint(free, " bytes are free"), func(t *testing.T) {
-			dir := diskWith(t, free)
+			dir := sandboxtest.SmallDisk(t)
+			if err := os.WriteFile(filepath.Join(dir, "filler"), make([]byte, 512<<10-free), 0o600); err != nil {
+				t.Fatal(err)
+			}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			err := embedded.Run(ctx, embedded.Options{

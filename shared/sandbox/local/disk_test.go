@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -15,21 +14,6 @@ import (
 	"github.com/berth-dev/berth/shared/sandbox/local"
 	"github.com/berth-dev/berth/shared/sandbox/sandboxtest"
 )
-
-// smallDisk mounts a file system of half a MiB.
-func smallDisk(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=512k"); err != nil {
-		t.Skipf("a small file system cannot be mounted: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
-	})
-	return dir
-}
 
 // fill leaves no room on a disk.
 func fill(t *testing.T, path string) {
@@ -51,7 +35,7 @@ func TestAFullDiskCutsOutputAndNothingElse(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts many guests")
 	}
-	disk := smallDisk(t)
+	disk := sandboxtest.SmallDisk(t)
 	p := open(t, local.Config{Root: filepath.Join(disk, "s"), GuestPath: sandboxtest.BuildGuest(t)})
 	spec := spec(t)
 	ref := ready(t, p, spec)
